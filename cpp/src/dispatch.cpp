@@ -1,0 +1,81 @@
+// Which levels this build has and this CPU can run.
+#include <cstring>
+
+#include "cerf/kernel_table.h"
+
+namespace cerf {
+
+#define CERF_DECLARE(level)                      \
+  namespace level {                              \
+  extern const KernelTable<float> table_float;   \
+  extern const KernelTable<double> table_double; \
+  }
+CERF_DECLARE(baseline)
+#ifdef CERF_HAS_X86_LEVELS
+CERF_DECLARE(v3)
+CERF_DECLARE(v4)
+#endif
+
+namespace {
+
+struct Level {
+  const char* name;
+  const KernelTable<float>* table_float;
+  const KernelTable<double>* table_double;
+};
+
+const Level kLevels[] = {
+    {"baseline", &baseline::table_float, &baseline::table_double},
+#ifdef CERF_HAS_X86_LEVELS
+    {"v3", &v3::table_float, &v3::table_double},
+    {"v4", &v4::table_float, &v4::table_double},
+#endif
+};
+
+// The levels of the x86-64 psABI, feature by feature (older compilers lack the level names).
+int count_levels() {
+  int n = 1;
+#ifdef CERF_HAS_X86_LEVELS
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
+    n = 2;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl")) {
+      n = 3;
+    }
+  }
+#endif
+  return n;
+}
+
+const Level* find_level(const char* name) {
+  for (int i = 0; i < n_levels(); i++) {
+    if (std::strcmp(kLevels[i].name, name) == 0) return &kLevels[i];
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+int n_levels() {
+  static const int n = count_levels();
+  return n;
+}
+const char* level_name(int index) {
+  return kLevels[index].name;
+}
+
+template <>
+const KernelTable<float>* kernel_table<float>(const char* level) {
+  const Level* found = find_level(level);
+  return found != nullptr ? found->table_float : nullptr;
+}
+template <>
+const KernelTable<double>* kernel_table<double>(const char* level) {
+  const Level* found = find_level(level);
+  return found != nullptr ? found->table_double : nullptr;
+}
+
+}  // namespace cerf

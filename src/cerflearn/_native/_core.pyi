@@ -1,0 +1,154 @@
+"""Typed stub of the compiled extension (cpp/bindings.cpp).
+
+Frequencies, offsets and centres come in radians and are turned into turns (divided by 2 pi)
+while packing. ``dtype`` is ``"float32"`` or ``"float64"``: the type the model reads, computes
+in and writes. ``level`` is one of :func:`levels`.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerflearn._typing import Float64Array, FloatArray
+
+class Model:
+    """Packed weights of one feature map, for one dtype and one instruction-set level.
+
+    Calls release the GIL, may run side by side and give the same bits for any ``n_threads``.
+    """
+
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def n_outputs(self) -> int: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def level(self) -> str: ...
+    @property
+    def one_row_below(self) -> int:
+        """Calls with fewer rows take the one-row form; its last bits differ from the batch form."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of packed weights held at the moment (the one-row layout is built on first use)."""
+
+    def transform(self, X: FloatArray, out: FloatArray, n_threads: int, /) -> bool:
+        """``out[:] = features of X``; X of any strides, out C-contiguous, of the model's dtype.
+
+        Returns False, with ``out`` undefined, if X holds NaN or infinity.
+        """
+
+    def scores(
+        self,
+        X: FloatArray,
+        coef: FloatArray,
+        intercept: FloatArray,
+        out: FloatArray,
+        n_threads: int,
+        /,
+    ) -> bool:
+        """``out[:] = features(X) @ coef.T + intercept`` without materialising the features.
+
+        coef (n_scores, n_outputs) C-contiguous, intercept (n_scores,), out (n_samples, n_scores).
+        """
+
+def dense_model(
+    frequencies: Float64Array,
+    offsets: Float64Array,
+    amplitudes: Float64Array,
+    n_outputs: int,
+    paired: bool,
+    dtype: str,
+    level: str,
+    /,
+) -> Model:
+    """``amplitudes * cos(X @ frequencies + offsets)``; frequencies (n_features, n_projections).
+
+    Paired: column 2 k is the cosine and column 2 k + 1 the sine of projection k; ``n_outputs``
+    may be one less than twice the projections, which drops the last sine.
+    """
+
+def masked_model(
+    n_features: int,
+    mask_pointers: NDArray[np.int64],
+    mask_inputs: NDArray[np.int32],
+    projection_pointers: NDArray[np.int64],
+    values: Float64Array,
+    group_size: int,
+    offsets: Float64Array,
+    amplitudes: Float64Array,
+    n_outputs: int,
+    paired: bool,
+    dtype: str,
+    level: str,
+    /,
+) -> Model:
+    """Mask m reads inputs ``mask_inputs[mask_pointers[m]:mask_pointers[m + 1]]`` (ascending).
+
+    It serves projections ``projection_pointers[m]:projection_pointers[m + 1]``. ``values`` is
+    flat: mask by mask, a C-ordered block (inputs of the mask, projections of the mask).
+    ``group_size`` is a hint: inputs come in aligned groups of that many.
+    """
+
+def fastfood_model(
+    n_features: int,
+    signs: Float64Array,
+    gaussian_diag: Float64Array,
+    permutation: NDArray[np.int32],
+    row_scale: Float64Array,
+    kept_pointers: NDArray[np.int64],
+    kept_rows: NDArray[np.int32],
+    centres: Float64Array | None,
+    offsets: Float64Array,
+    amplitudes: Float64Array,
+    n_outputs: int,
+    paired: bool,
+    dtype: str,
+    level: str,
+    /,
+) -> Model:
+    """Blocks ``row_scale * H (gaussian_diag * (H (signs * x))[permutation])`` of padded size d.
+
+    signs (1 or n_blocks, d), gaussian_diag and permutation (n_blocks, d). Block j keeps its
+    rows ``kept_rows[kept_pointers[j]:kept_pointers[j + 1]]`` as projections, in that order;
+    row_scale, offsets and amplitudes have one entry a kept projection. ``centres[j] @ x``
+    (n_blocks, n_features) is added to each phase of block j. H is the unnormalised
+    Walsh-Hadamard matrix in natural (Sylvester) order: ``scipy.linalg.hadamard(d)``.
+    """
+
+def finish_phases(
+    phases: FloatArray,
+    offsets: FloatArray,
+    amplitudes: FloatArray,
+    out: FloatArray,
+    paired: bool,
+    level: str,
+    /,
+) -> None:
+    """``out[:] = features`` from phases without their offsets, all in turns (for sparse input)."""
+
+def cosine_turns(phases: FloatArray, level: str, /) -> Any:
+    """``cos(2 pi phases)`` of a 1-D array."""
+
+def sine_turns(phases: FloatArray, level: str, /) -> Any:
+    """``sin(2 pi phases)`` of a 1-D array."""
+
+def walsh_hadamard(rows: FloatArray, level: str, /) -> None:
+    """``rows @ scipy.linalg.hadamard(d)`` in place; rows (n, d) C-contiguous, d a power of two."""
+
+def fma_peak(dtype: str, level: str, /) -> float:
+    """Measured fused multiply-add throughput of one thread, in GFLOP/s (two flops an FMA)."""
+
+def levels() -> list[str]:
+    """Instruction-set levels this CPU can run, worst first: of baseline, v3, v4."""
+
+def compiler() -> str:
+    """Name and version of the compiler that built the extension."""
+
+def get_num_threads() -> int:
+    """Cap on the threads of one call (the number of usable cores unless it was set)."""
+
+def set_num_threads(n_threads: int, /) -> None:
+    """Set that cap."""
