@@ -1,0 +1,168 @@
+"""Elementary laws: Gaussian, Cauchy, Laplace and multivariate Student t."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from scipy.spatial.distance import cdist
+from scipy.special import gamma, kv
+
+from cerflearn._typing import Float64Array
+from cerflearn.spectral.base import ScaledLaw, positive, product_gram, squared_distances
+
+
+@dataclass(frozen=True)
+class Gaussian(ScaledLaw):
+    r"""Independent normal frequencies: :math:`k = \exp(-scale^2 |x - y|_2^2 / 2)`.
+
+    Parameters
+    ----------
+    scale : float
+        Standard deviation of each frequency; ``sqrt(2 * gamma)`` for ``kernel="rbf"``.
+
+    Examples
+    --------
+    >>> Gaussian(2.0).kernel([[0.0]], [[0.5]]).round(3)  # exp(-1/2)
+    array([[0.607]])
+    """
+
+    is_isotropic = True
+
+    def _standard(self, n_features: int, n_projections: int, rng: Generator) -> Float64Array:
+        return rng.standard_normal((n_features, n_projections))
+
+    def sample_radii(self, n_features: int, size: int, rng: Generator) -> Float64Array:
+        """Draw norms |omega|_2 of frequencies in R^n_features, (size,)."""
+        return self.scale * np.sqrt(rng.chisquare(n_features, size))
+
+    def _gram(self, X: Float64Array, Y: Float64Array) -> Float64Array:
+        return np.exp(-0.5 * self.scale**2 * squared_distances(X, Y))
+
+
+@dataclass(frozen=True)
+class Cauchy(ScaledLaw):
+    r"""Independent Cauchy frequencies: :math:`k = \exp(-scale |x - y|_1)`.
+
+    Parameters
+    ----------
+    scale : float
+        Median absolute value of each frequency; ``gamma`` for ``kernel="laplacian"``.
+
+    Examples
+    --------
+    >>> Cauchy(2.0).kernel([[0.0, 0.0]], [[0.5, -0.5]]).round(3)  # exp(-2)
+    array([[0.135]])
+    """
+
+    stability_index = 1.0
+
+    def _standard(self, n_features: int, n_projections: int, rng: Generator) -> Float64Array:
+        return rng.standard_cauchy((n_features, n_projections))
+
+    def _gram(self, X: Float64Array, Y: Float64Array) -> Float64Array:
+        distances: Float64Array = cdist(X, Y, metric="cityblock")
+        return np.exp(-self.scale * distances)
+
+
+@dataclass(frozen=True)
+class Laplace(ScaledLaw):
+    r"""Independent Laplace frequencies: :math:`k = \prod_i 1 / (1 + scale^2 (x_i - y_i)^2)`.
+
+    Parameters
+    ----------
+    scale : float
+        Mean absolute value of each frequency; ``gamma`` for ``kernel="cauchy"``.
+
+    Examples
+    --------
+    >>> Laplace(2.0).kernel([[0.0, 0.0]], [[0.5, -0.5]])
+    array([[0.25]])
+    """
+
+    def _standard(self, n_features: int, n_projections: int, rng: Generator) -> Float64Array:
+        return rng.laplace(size=(n_features, n_projections))
+
+    def _gram(self, X: Float64Array, Y: Float64Array) -> Float64Array:
+        return product_gram(X, Y, lambda gap: 1.0 / (1.0 + (self.scale * gap) ** 2))
+
+
+def _matern(order: float, u: Float64Array) -> Float64Array:
+    r"""Matern function :math:`M_\nu(u) = 2^{1-\nu} u^\nu K_\nu(u) / \Gamma(\nu)`, M(0) = 1.
+
+    Goes up from two low orders by M_{n+1} = M_n + u^2 / (4 n (n - 1)) M_{n-1}: every term is
+    positive, so no digits cancel, and K_nu of a high order, which overflows, is never formed.
+    """
+    n_steps = int(np.ceil(order)) - 1
+    start = order - n_steps
+    # K_nu overflows towards 0, where M is 1; beyond 1e6 M is 0 and u^2 e^-u must not be inf * 0.
+    u = np.clip(u, 1e-100, 1e6)
+    if start == 0.5:
+        lower = np.exp(-u)
+        current = (1.0 + u) * lower
+    else:
+        lower, current = (2.0 ** (1 - n) * u**n * kv(n, u) / gamma(n) for n in (start, start + 1))
+    if n_steps == 0:
+        return lower
+    for n in start + np.arange(1, n_steps):
+        lower, current = current, current + u**2 / (4.0 * n * (n - 1.0)) * lower
+    return current
+
+
+@dataclass(frozen=True)
+class StudentT(ScaledLaw):
+    r"""Multivariate Student t frequencies: the Matern kernel of order :math:`\nu = df / 2`.
+
+    :math:`k = M_\nu(\sqrt{df}\, scale\, |x - y|_2)`, where M(u) is :math:`e^{-u}`,
+    :math:`(1 + u) e^{-u}` and :math:`(1 + u + u^2/3) e^{-u}` for df = 1, 3 and 5, and
+    :math:`2^{1-\nu} u^\nu K_\nu(u) / \Gamma(\nu)` with the Bessel function K in general.
+
+    Parameters
+    ----------
+    scale : float
+        One over the length of the Matern kernel; ``sqrt(2 * gamma)`` for ``kernel="matern32"``.
+    degrees_of_freedom : float
+        3 gives Matern 3/2, 5 gives Matern 5/2. From 0.5 (below, draws overflow) to 1000 (above,
+        use :class:`Gaussian`).
+
+    Notes
+    -----
+    One chi-square a frequency, shared by its entries. Given it a sum over m inputs is normal and
+    grows as sqrt(m): the stability index is 2 for any degrees of freedom.
+
+    Examples
+    --------
+    >>> StudentT(2.0, degrees_of_freedom=1).kernel([[0.0]], [[0.5]]).round(3)  # exp(-1)
+    array([[0.368]])
+    """
+
+    degrees_of_freedom: float
+
+    is_isotropic = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        degrees = positive("degrees_of_freedom", self.degrees_of_freedom)
+        if not 0.5 <= degrees <= 1000.0:
+            raise ValueError(
+                f"degrees_of_freedom={degrees} is not within 0.5 and 1000; above, use Gaussian."
+            )
+        object.__setattr__(self, "degrees_of_freedom", degrees)
+
+    def _stretch(self, size: int, rng: Generator) -> Float64Array:
+        degrees = self.degrees_of_freedom
+        return 1.0 / np.sqrt(rng.chisquare(degrees, size) / degrees)
+
+    def _standard(self, n_features: int, n_projections: int, rng: Generator) -> Float64Array:
+        normal = rng.standard_normal((n_features, n_projections))
+        return normal * self._stretch(n_projections, rng)
+
+    def sample_radii(self, n_features: int, size: int, rng: Generator) -> Float64Array:
+        """Draw norms |omega|_2 of frequencies in R^n_features, (size,)."""
+        return self.scale * np.sqrt(rng.chisquare(n_features, size)) * self._stretch(size, rng)
+
+    def _gram(self, X: Float64Array, Y: Float64Array) -> Float64Array:
+        degrees = self.degrees_of_freedom
+        distances = np.sqrt(squared_distances(X, Y))
+        return _matern(degrees / 2.0, np.sqrt(degrees) * self.scale * distances)
