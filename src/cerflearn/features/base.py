@@ -1,0 +1,296 @@
+"""What all feature maps share: outputs, packing for the native core, running over rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cerflearn import _native
+from cerflearn._typing import BoolArray, Float64Array, FloatArray, IntArray
+from cerflearn.features.cost import Cost, stored_cost
+from cerflearn.features.sparse import transform_sparse
+
+_Derived = TypeVar("_Derived")
+
+_NOT_FINITE = "X contains NaN or infinity; impute or drop such values before the transform."
+
+
+def projections_for(n_outputs: int, paired: bool) -> int:
+    """Projections that ``n_outputs`` columns need: half of them, rounded up, if paired."""
+    return -(-n_outputs // 2) if paired else n_outputs
+
+
+def equal_amplitudes(n_projections: int, paired: bool) -> Float64Array:
+    r"""Amplitudes (n_projections,) with which inner products of features approximate the kernel.
+
+    :math:`\sqrt{1 / n}` for pairs and :math:`\sqrt{2 / n}` for single cosines with a random
+    offset, n the number of projections (Eq. 1 prints :math:`\sqrt{1 / n}`: half the kernel).
+    """
+    return np.full(n_projections, np.sqrt((1.0 if paired else 2.0) / n_projections))
+
+
+def draw_offsets(n_projections: int, paired: bool, rng: np.random.Generator) -> Float64Array:
+    """Offsets (n_projections,): uniform on [0, 2 pi), or zeros for pairs, which need none."""
+    if paired:
+        return np.zeros(n_projections)
+    return rng.uniform(0.0, 2.0 * np.pi, n_projections)
+
+
+def frozen(array: ArrayLike, dtype: Any) -> NDArray[Any]:
+    """C-contiguous read-only view of ``array``; the caller's array keeps its own flags."""
+    view = np.ascontiguousarray(array, dtype=dtype).view()
+    view.setflags(write=False)
+    return view
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class FeatureMap(ABC):
+    r"""Random Fourier features :math:`a_k \cos(\omega_k^\top x + b_k)` (Eq. 1).
+
+    Paired maps have two columns a projection: column 2 k is the cosine and column 2 k + 1 the
+    sine of :math:`\omega_k^\top x + b_k`; an odd ``n_outputs`` drops the last sine. A map holds
+    float64 values in radians and runs in the dtype of its input. It never changes; what it
+    derives (packed weights, dense frequencies) is made on first use, kept, and not pickled.
+
+    Attributes
+    ----------
+    offsets : ndarray of shape (n_projections,)
+        b; zeros if drawn for pairs.
+    amplitudes : ndarray of shape (n_projections,)
+        a, shared by the two columns of a pair.
+    n_outputs : int
+        Columns of :meth:`transform`.
+    paired : bool
+        Whether a projection has a cosine and a sine column.
+    """
+
+    offsets: Float64Array
+    amplitudes: Float64Array
+    n_outputs: int
+    paired: bool
+    _cache: dict[Any, Any] = field(init=False, default_factory=dict)
+
+    multiplies_sparse: ClassVar[bool] = False
+    """Whether a sparse product with the dense frequencies may be quicker than the kernel."""
+
+    def __post_init__(self) -> None:
+        self._freeze("offsets", np.float64)
+        self._freeze("amplitudes", np.float64)
+        n = len(self.offsets)
+        if n == 0 or len(self.amplitudes) != n:
+            raise ValueError(f"{n} offsets and {len(self.amplitudes)} amplitudes do not fit.")
+        if self.n_outputs not in ((2 * n, 2 * n - 1) if self.paired else (n,)):
+            raise ValueError(f"{n} projections cannot have n_outputs={self.n_outputs} columns.")
+
+    def _freeze(self, name: str, dtype: Any) -> None:
+        object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(n_features={self.n_features}, "
+            f"n_projections={self.n_projections}, n_outputs={self.n_outputs}, "
+            f"paired={self.paired})"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_cache"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _cache={})
+        self.__post_init__()  # the read-only flag does not survive copies and pickles
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Number of inputs."""
+
+    @property
+    def n_projections(self) -> int:
+        """Number of frequencies."""
+        return len(self.offsets)
+
+    @property
+    def frequencies(self) -> Float64Array:
+        """Frequencies (n_features, n_projections) in radians, zero outside the masks; read-only."""
+        return self._derived("frequencies", lambda: frozen(self._frequencies(), np.float64))
+
+    @property
+    def masks(self) -> BoolArray:
+        """Which inputs a projection reads, (n_features, n_projections); read-only."""
+        return self._derived("masks", lambda: frozen(self._masks(), np.bool_))
+
+    @abstractmethod
+    def _frequencies(self) -> Float64Array: ...
+
+    @abstractmethod
+    def _masks(self) -> BoolArray: ...
+
+    @abstractmethod
+    def _pack(self, dtype: str, level: str) -> _native.Model:
+        """Pack the weights for one dtype and instruction-set level."""
+
+    @abstractmethod
+    def _select(self, projections: IntArray) -> dict[str, Any]:
+        """Fields of the subclass after :meth:`select`."""
+
+    @abstractmethod
+    def _structure_cost(self) -> Cost:
+        """Cost of the phases alone."""
+
+    def _derived(self, key: Any, make: Callable[[], _Derived]) -> _Derived:
+        value: _Derived | None = self._cache.get(key)
+        if value is None:  # two threads may both make it; all see the one stored first
+            value = self._cache.setdefault(key, make())
+        return value
+
+    def model(self, dtype: np.dtype[Any]) -> _native.Model:
+        """Packed weights for float32 or float64 and the instruction-set level in use."""
+        level = _native.current_level()
+        model: _native.Model | None = self._cache.get((dtype.char, level))
+        if model is None:
+            if dtype not in (np.float32, np.float64):
+                raise ValueError(f"X of dtype {dtype} must be converted to float32 or float64.")
+            model = self._derived((dtype.char, level), lambda: self._pack(dtype.name, level))
+        return model
+
+    def in_turns(self, dtype: np.dtype[Any]) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Frequencies and offsets divided by 2 pi, and amplitudes, all in ``dtype``."""
+        turn = 2.0 * np.pi
+        return self._derived(
+            ("turns", dtype.char),
+            lambda: (
+                np.ascontiguousarray(self.frequencies / turn, dtype=dtype),
+                (self.offsets / turn).astype(dtype),
+                self.amplitudes.astype(dtype),
+            ),
+        )
+
+    def transform_if_finite(self, X: FloatArray, n_threads: int = 1) -> FloatArray | None:
+        """Compute :meth:`transform`, or None if X holds NaN or infinity."""
+        model = self.model(X.dtype)
+        if not X.flags.aligned:
+            X = X.copy()
+        out = np.empty((X.shape[0], self.n_outputs), X.dtype)
+        return out if model.transform(X, out, n_threads) else None
+
+    def transform(self, X: FloatArray, *, n_threads: int = 1) -> FloatArray:
+        """Features of X.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features), float32 or float64
+            Of any strides.
+        n_threads : int, default=1
+            Most threads to use; the bits do not depend on it.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            In the dtype of X. The bits of a row depend neither on its place nor on the other
+            rows, as long as there are ``model(X.dtype).one_row_below`` of them or more: for
+            fewer, another order of summation is quicker.
+        """
+        out = self.transform_if_finite(X, n_threads)
+        if out is None:
+            raise ValueError(_NOT_FINITE)
+        return out
+
+    def scores(
+        self, X: FloatArray, coef: FloatArray, intercept: FloatArray, *, n_threads: int = 1
+    ) -> FloatArray:
+        """``transform(X) @ coef.T + intercept`` without storing the features.
+
+        Parameters
+        ----------
+        X, n_threads
+            As in :meth:`transform`.
+        coef : ndarray of shape (n_scores, n_outputs)
+            Weights of a linear head.
+        intercept : ndarray of shape (n_scores,)
+            Biases of it.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_scores)
+            In the dtype of X.
+        """
+        model = self.model(X.dtype)
+        if not X.flags.aligned:
+            X = X.copy()
+        weights = np.ascontiguousarray(coef, dtype=X.dtype)
+        biases = np.ascontiguousarray(intercept, dtype=X.dtype)
+        out = np.empty((len(X), len(weights)), X.dtype)
+        if not model.scores(X, weights, biases, out, n_threads):
+            raise ValueError(_NOT_FINITE)
+        return out
+
+    def transform_sparse(self, X: Any, *, n_threads: int = 1) -> FloatArray:
+        """Features of a SciPy sparse X, float32 or float64, in row blocks of bounded memory.
+
+        Rows are made dense for the native kernel. The exception are dense maps and an X of
+        which less than 1/16 is stored: SciPy's product, on one thread, is quicker for those. It
+        needs a copy of the frequencies in the dtype of X, which is kept.
+        """
+        out = transform_sparse(self, X, n_threads)
+        if out is None:
+            raise ValueError(_NOT_FINITE)
+        return out
+
+    def select(self, projections: ArrayLike, n_outputs: int | None = None) -> Self:
+        """Map of some projections, with their amplitudes as they are.
+
+        Parameters
+        ----------
+        projections : array_like of int
+            Strictly ascending indices, at least one.
+        n_outputs : int, optional
+            Columns of the result; all that the projections have (twice as many if paired) by
+            default, one less to drop the last sine.
+        """
+        index = np.asarray(projections, dtype=np.int64).ravel()
+        if (
+            len(index) == 0
+            or index[0] < 0
+            or index[-1] >= self.n_projections
+            or not (np.diff(index) > 0).all()
+        ):
+            raise ValueError(
+                f"projections={projections!r} must be ascending indices below "
+                f"{self.n_projections}, at least one."
+            )
+        if n_outputs is None:
+            n_outputs = 2 * len(index) if self.paired else len(index)
+        return replace(
+            self,
+            offsets=self.offsets[index],
+            amplitudes=self.amplitudes[index],
+            n_outputs=n_outputs,
+            **self._select(index),
+        )
+
+    def with_amplitudes(self, amplitudes: ArrayLike) -> Self:
+        """Map with other amplitudes (n_projections,)."""
+        return replace(self, amplitudes=np.asarray(amplitudes, dtype=np.float64))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything the map is made of, by name; numbers are arrays of no dimension."""
+        return {f.name: np.asarray(getattr(self, f.name)) for f in fields(self) if f.init}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Map from the result of :meth:`to_arrays`."""
+        values: dict[str, Any] = {n: a.item() if a.ndim == 0 else a for n, a in arrays.items()}
+        return cls(**values)
+
+    def cost(self) -> Cost:
+        """MACs, cosines and sines, stored parameters and bytes for one sample."""
+        n_offsets = self.n_projections if self.offsets.any() else 0
+        equal = bool((self.amplitudes == self.amplitudes[0]).all())
+        n_amplitudes = 1 if equal else self.n_projections
+        outputs = stored_cost(macs=0, trig=self.n_outputs, n_parameters=n_offsets + n_amplitudes)
+        return self._structure_cost() + outputs

@@ -1,0 +1,212 @@
+r"""Blocked map: Fastfood blocks :math:`S H G Q H B`, of which some rows are kept (Prop. 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerflearn import _native
+from cerflearn._typing import BoolArray, Float64Array, IntArray
+from cerflearn.features.base import (
+    FeatureMap,
+    draw_offsets,
+    equal_amplitudes,
+    frozen,
+    projections_for,
+)
+from cerflearn.features.cost import Cost, fastfood_macs, stored_cost
+from cerflearn.features.fastfood import FastfoodBlocks, draw_blocks, materialise, padded_size
+from cerflearn.spectral import SpectralLaw
+
+_MATERIALISED_SIZE = 32  # up to this padded size the dense kernel is as quick as the transform
+
+_BLOCK_ARRAYS = ("signs", "gaussian_diag", "permutation", "row_scale", "centres")
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class BlockedMap(FeatureMap):
+    r"""Features of the phases :math:`S_j H G_j Q_j H B_j x + m_j^\top x + b`.
+
+    Block j keeps the rows ``kept_rows[kept_pointers[j]:kept_pointers[j + 1]]`` as projections.
+
+    Attributes
+    ----------
+    blocks : FastfoodBlocks
+        Signs, diagonals, permutations and centres of the blocks.
+    kept_pointers : ndarray of shape (n_blocks + 1,), int64
+        Where the projections of each block start.
+    kept_rows : ndarray of shape (n_projections,), int32
+        Rows of the block, ascending, that are its projections.
+    offsets, amplitudes, n_outputs, paired
+        See :class:`~cerflearn.features.base.FeatureMap`.
+
+    Notes
+    -----
+    For a padded size up to 32 the native core is given the frequencies as a dense matrix, which
+    is as quick there. :meth:`cost` counts Fastfood all the same.
+    """
+
+    blocks: FastfoodBlocks
+    kept_pointers: IntArray
+    kept_rows: NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._freeze("kept_pointers", np.int64)
+        self._freeze("kept_rows", np.int32)
+        dtypes = dict.fromkeys(_BLOCK_ARRAYS, np.float64) | {"permutation": np.int32}
+        arrays: dict[str, Any] = {name: getattr(self.blocks, name) for name in _BLOCK_ARRAYS}
+        for name, array in arrays.items():
+            arrays[name] = None if array is None else frozen(array, dtypes[name])
+        blocks = FastfoodBlocks(**arrays, n_features=self.blocks.n_features)
+        object.__setattr__(self, "blocks", blocks)
+
+    @property
+    def n_features(self) -> int:
+        """Number of inputs."""
+        return self.blocks.n_features
+
+    @property
+    def block_of_projection(self) -> IntArray:
+        """Block that each projection belongs to, (n_projections,)."""
+        return np.repeat(np.arange(self.blocks.n_blocks), np.diff(self.kept_pointers))
+
+    def _frequencies(self) -> Float64Array:
+        columns = self.block_of_projection * self.blocks.size + self.kept_rows
+        return materialise(self.blocks)[:, columns]
+
+    def _masks(self) -> BoolArray:
+        signs = self.blocks.signs
+        rows = self.block_of_projection if len(signs) > 1 else np.zeros(self.n_projections, int)
+        masks: BoolArray = signs[rows, : self.n_features].T != 0.0
+        return masks
+
+    def _pack(self, dtype: str, level: str) -> _native.Model:
+        outputs = (self.offsets, self.amplitudes, self.n_outputs, self.paired, dtype, level)
+        blocks = self.blocks
+        if blocks.size <= _MATERIALISED_SIZE:
+            return _native.dense_model(self.frequencies, *outputs)
+        return _native.fastfood_model(
+            blocks.n_features,
+            blocks.signs,
+            blocks.gaussian_diag,
+            blocks.permutation,
+            blocks.row_scale[self.block_of_projection, self.kept_rows],
+            self.kept_pointers,
+            self.kept_rows,
+            blocks.centres,
+            *outputs,
+        )
+
+    def _select(self, projections: IntArray) -> dict[str, Any]:
+        kept = np.bincount(self.block_of_projection[projections], minlength=self.blocks.n_blocks)
+        used, blocks = kept > 0, self.blocks
+        return {
+            "blocks": FastfoodBlocks(
+                signs=blocks.signs if len(blocks.signs) == 1 else blocks.signs[used],
+                gaussian_diag=blocks.gaussian_diag[used],
+                permutation=blocks.permutation[used],
+                row_scale=blocks.row_scale[used],
+                centres=None if blocks.centres is None else blocks.centres[used],
+                n_features=blocks.n_features,
+            ),
+            "kept_pointers": np.concatenate([[0], np.cumsum(kept[used])]),
+            "kept_rows": self.kept_rows[projections],
+        }
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything the map is made of, by name; no ``centres`` if the blocks have none."""
+        arrays = super().to_arrays()
+        del arrays["blocks"]
+        values = {name: getattr(self.blocks, name) for name in (*_BLOCK_ARRAYS, "n_features")}
+        arrays |= {name: np.asarray(value) for name, value in values.items() if value is not None}
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Map from the result of :meth:`to_arrays`."""
+        rest = dict(arrays)
+        n_features = int(rest.pop("n_features"))
+        parts: dict[str, Any] = {name: rest.pop(name, None) for name in _BLOCK_ARRAYS}
+        values: dict[str, Any] = {n: a.item() if a.ndim == 0 else a for n, a in rest.items()}
+        return cls(blocks=FastfoodBlocks(**parts, n_features=n_features), **values)
+
+    def _structure_cost(self) -> Cost:
+        blocks = self.blocks
+        centred = 0 if blocks.centres is None else int(blocks.centres.any(axis=1).sum())
+        n_centre_inputs = centred * blocks.n_features
+        macs = fastfood_macs(
+            blocks.n_blocks,
+            blocks.size,
+            shared_signs=len(blocks.signs) == 1,
+            n_centre_inputs=n_centre_inputs,
+        )
+        values = blocks.signs.size + blocks.gaussian_diag.size + self.n_projections
+        indices = blocks.permutation.size + len(self.kept_pointers) + len(self.kept_rows)
+        return stored_cost(macs=macs, n_parameters=values + n_centre_inputs, n_indices=indices)
+
+
+def draw_blocked_map(
+    n_features: int,
+    n_outputs: int,
+    law: SpectralLaw,
+    rng: np.random.Generator,
+    *,
+    paired: bool = True,
+    shared_signs: bool = False,
+    centres: Float64Array | None = None,
+) -> BlockedMap:
+    """Draw Fastfood blocks, of which the first rows are kept.
+
+    Parameters
+    ----------
+    n_features, n_outputs : int
+        Number of inputs and of output columns.
+    law : SpectralLaw
+        Isotropic law of the frequencies.
+    rng : numpy.random.Generator
+        Source of randomness.
+    paired : bool, default=True
+        Cosine and sine of each projection, or a cosine with a random offset.
+    shared_signs : bool, default=False
+        One B for all blocks (Prop. 5 as printed).
+    centres : ndarray of shape (n_blocks, n_features), optional
+        A centre for each block.
+
+    Examples
+    --------
+    >>> from cerflearn.spectral import Gaussian
+    >>> draw_blocked_map(5, 24, Gaussian(1.0), np.random.default_rng(0))
+    BlockedMap(n_features=5, n_projections=12, n_outputs=24, paired=True)
+    """
+    n_projections = projections_for(n_outputs, paired)
+    size = padded_size(n_features)
+    n_blocks = -(-n_projections // size)
+    blocks = draw_blocks(n_blocks, n_features, law, rng, shared_signs, centres)
+    return BlockedMap(
+        blocks=blocks,
+        kept_pointers=np.minimum(np.arange(n_blocks + 1) * size, n_projections),
+        kept_rows=(np.arange(n_projections) % size).astype(np.int32),
+        offsets=draw_offsets(n_projections, paired, rng),
+        amplitudes=equal_amplitudes(n_projections, paired),
+        n_outputs=n_outputs,
+        paired=paired,
+    )
+
+
+def blocks_within_budget(macs: int, n_features: int, *, shared_signs: bool = False) -> int:
+    """Count the whole blocks that a budget pays for.
+
+    Examples
+    --------
+    >>> blocks_within_budget(400, 16), blocks_within_budget(400, 16, shared_signs=True)
+    (2, 3)
+    """
+    size = padded_size(n_features)
+    one = fastfood_macs(1, size, shared_signs=shared_signs)
+    each = fastfood_macs(2, size, shared_signs=shared_signs) - one
+    return 0 if macs < one else 1 + (macs - one) // each

@@ -1,0 +1,249 @@
+r"""Masked map: a projection reads the inputs of its mask only (Prop. 3, Eq. 35)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerflearn import _native
+from cerflearn._typing import BoolArray, Float64Array, IntArray
+from cerflearn.features.base import (
+    FeatureMap,
+    draw_offsets,
+    equal_amplitudes,
+    projections_for,
+)
+from cerflearn.features.cost import Cost, masked_macs, stored_cost
+from cerflearn.features.masks import MaskSet, mask_scale
+from cerflearn.spectral import Cauchy, Gaussian, Laplace, SpectralLaw, StudentT
+
+DrawMasks: TypeAlias = Callable[[int, np.random.Generator], MaskSet]
+"""Draws so many masks."""
+
+# Their inputs are alike, and some of them alone have the same law: only active inputs are drawn.
+_EXCHANGEABLE_LAWS = (Gaussian, Cauchy, Laplace, StudentT)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class MaskedMap(FeatureMap):
+    r"""Features :math:`a \cos(\rho (\epsilon \odot \omega)^\top x + b)`; masks may be shared.
+
+    Mask m reads ``mask_inputs[mask_pointers[m]:mask_pointers[m + 1]]``, ascending, and serves
+    the projections ``projection_pointers[m]:projection_pointers[m + 1]``.
+
+    Attributes
+    ----------
+    n_inputs : int
+        Number of inputs; the same as ``n_features``.
+    mask_pointers, projection_pointers : ndarray of shape (n_masks + 1,), int64
+        Where each mask starts.
+    mask_inputs : ndarray of shape (mask_pointers[-1],), int32
+        Inputs of the masks.
+    values : ndarray of shape (n_values,)
+        Frequencies in radians, mask scale included: mask by mask a C-ordered block (inputs of
+        the mask, projections of the mask).
+    group_size : {1, 2, 4, 8, 16}
+        Masks are made of aligned runs of so many inputs; a hint for speed only.
+    offsets, amplitudes, n_outputs, paired
+        See :class:`~cerflearn.features.base.FeatureMap`.
+    """
+
+    n_inputs: int
+    mask_pointers: IntArray
+    mask_inputs: NDArray[np.int32]
+    projection_pointers: IntArray
+    values: Float64Array
+    group_size: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._freeze("mask_pointers", np.int64)
+        self._freeze("mask_inputs", np.int32)
+        self._freeze("projection_pointers", np.int64)
+        self._freeze("values", np.float64)
+
+    @property
+    def n_features(self) -> int:
+        """Number of inputs."""
+        return self.n_inputs
+
+    @property
+    def n_masks(self) -> int:
+        """Number of distinct masks."""
+        return len(self.mask_pointers) - 1
+
+    @property
+    def active(self) -> IntArray:
+        """Inputs that each projection reads, (n_projections,)."""
+        return np.repeat(np.diff(self.mask_pointers), np.diff(self.projection_pointers))
+
+    def _entries(self) -> tuple[IntArray, IntArray]:
+        """Input and projection that each of ``values`` belongs to."""
+        _, entry, projection = _layout(self.mask_pointers, self.projection_pointers)
+        return self.mask_inputs[entry].astype(np.int64), projection
+
+    def _frequencies(self) -> Float64Array:
+        frequencies = np.zeros((self.n_features, self.n_projections))
+        frequencies[self._entries()] = self.values
+        return frequencies
+
+    def _masks(self) -> BoolArray:
+        # From the structure, not the values: an active input may have frequency zero.
+        masks = np.zeros((self.n_features, self.n_projections), dtype=np.bool_)
+        masks[self._entries()] = True
+        return masks
+
+    def _pack(self, dtype: str, level: str) -> _native.Model:
+        return _native.masked_model(
+            self.n_inputs,
+            self.mask_pointers,
+            self.mask_inputs,
+            self.projection_pointers,
+            self.values,
+            self.group_size,
+            self.offsets,
+            self.amplitudes,
+            self.n_outputs,
+            self.paired,
+            dtype,
+            level,
+        )
+
+    def _select(self, projections: IntArray) -> dict[str, Any]:
+        keep = np.zeros(self.n_projections, dtype=np.bool_)
+        keep[projections] = True
+        widths = np.add.reduceat(keep.astype(np.int64), self.projection_pointers[:-1])
+        used = widths > 0
+        masks = MaskSet(self.mask_pointers, self.mask_inputs).select(used)
+        return {
+            "mask_pointers": masks.pointers,
+            "mask_inputs": masks.inputs,
+            "projection_pointers": np.concatenate([[0], np.cumsum(widths[used])]),
+            # Leaving out columns of C-ordered blocks keeps the order of the other entries.
+            "values": self.values[keep[self._entries()[1]]],
+        }
+
+    def _structure_cost(self) -> Cost:
+        macs = masked_macs(
+            np.diff(self.mask_pointers).tolist(), np.diff(self.projection_pointers).tolist()
+        )
+        n_indices = len(self.mask_inputs) + 2 * len(self.mask_pointers)
+        return stored_cost(macs=macs, n_parameters=len(self.values), n_indices=n_indices)
+
+
+def _layout(
+    mask_pointers: IntArray, projection_pointers: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Mask, entry of ``mask_inputs`` and projection that each of ``values`` belongs to."""
+    counts, widths = np.diff(mask_pointers), np.diff(projection_pointers)
+    sizes = counts * widths
+    mask = np.repeat(np.arange(len(sizes)), sizes)
+    position = np.arange(len(mask)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    place, column = np.divmod(position, widths[mask])
+    return mask, mask_pointers[mask] + place, projection_pointers[mask] + column
+
+
+def draw_masked_map(
+    masks: MaskSet,
+    n_usable: int,
+    n_features: int,
+    n_outputs: int,
+    law: SpectralLaw,
+    rng: np.random.Generator,
+    *,
+    paired: bool = True,
+    features_per_mask: int = 16,
+    group_size: int = 1,
+) -> MaskedMap:
+    r"""Draw frequencies :math:`\rho\, (\epsilon \odot \omega)` on given masks (Eq. 35).
+
+    Parameters
+    ----------
+    masks : MaskSet
+        One mask for each ``features_per_mask`` projections, the last for the rest.
+    n_usable : int
+        Inputs that masks may read, which the mask scale rho refers to.
+    n_features, n_outputs : int
+        Number of inputs and of output columns.
+    law : SpectralLaw
+        Law of omega.
+    rng : numpy.random.Generator
+        Source of randomness.
+    paired : bool, default=True
+        Cosine and sine of each projection, or a cosine with a random offset.
+    features_per_mask : int, default=16
+        Projections that share a mask.
+    group_size : int, default=1
+        Of the masks, see :class:`MaskedMap`.
+    """
+    n_projections = projections_for(n_outputs, paired)
+    pointers = np.minimum(np.arange(masks.n_masks + 1) * features_per_mask, n_projections)
+    mask, entry, projection = _layout(masks.pointers, pointers)
+    if type(law) in _EXCHANGEABLE_LAWS:
+        drawn = law.sample(int(masks.counts.max()), n_projections, rng)
+        row = entry - masks.pointers[mask]
+    else:
+        drawn = law.sample(n_features, n_projections, rng)
+        row = masks.inputs[entry].astype(np.int64)
+    scale = mask_scale(n_usable, masks.counts, law.stability_index)
+    return MaskedMap(
+        n_inputs=n_features,
+        mask_pointers=masks.pointers,
+        mask_inputs=masks.inputs,
+        projection_pointers=pointers,
+        values=scale[mask] * drawn[row, projection],
+        group_size=group_size,
+        offsets=draw_offsets(n_projections, paired, rng),
+        amplitudes=equal_amplitudes(n_projections, paired),
+        n_outputs=n_outputs,
+        paired=paired,
+    )
+
+
+def masks_within_budget(
+    draw: DrawMasks,
+    macs: int,
+    expected_active: float,
+    features_per_mask: int,
+    rng: np.random.Generator,
+) -> tuple[MaskSet, int]:
+    """Draw as many masks as a budget pays for, and count the projections they serve.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(n_masks, rng)`` returns a MaskSet.
+    macs : int
+        Budget of one sample.
+    expected_active : float
+        A guess of the inputs of a mask; it affects time only.
+    features_per_mask : int
+        Projections that share a mask; the last mask may serve fewer.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    masks : MaskSet
+        At least one mask, also if the budget pays for no projection of it.
+    n_projections : int
+        Projections within the budget; the next would exceed it.
+    """
+    n_masks = 2 + int(macs / (max(1.0, expected_active) * features_per_mask))
+    while True:
+        # Masks of one draw may depend on each other: a longer draw starts from the same state.
+        trial = deepcopy(rng)
+        masks = draw(n_masks, trial)
+        spent = np.cumsum(np.repeat(masks.counts, features_per_mask))
+        if spent[-1] > macs:
+            break
+        n_masks *= 2
+    rng.bit_generator.state = trial.bit_generator.state
+    n_projections = int(np.searchsorted(spent, macs, side="right"))
+    n_used = max(1, -(-n_projections // features_per_mask))
+    return masks.select(slice(n_used)), n_projections
