@@ -1,0 +1,137 @@
+r"""The coefficient gamma of a kernel, read off the training data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.spatial.distance import pdist
+
+from cerflearn._typing import Float64Array
+from cerflearn._validation import check_number, invalid
+from cerflearn.spectral import KERNELS, SpectralLaw, law_from_kernel
+
+GAMMA_MUST_BE = "a positive number, 'scale' or 'median'"
+
+_ABSOLUTE_KERNELS = ("laplacian", "cauchy")  # gamma has the unit 1 / x, not 1 / x^2
+_MEDIAN_ROWS = 1000
+_BLOCK_ELEMENTS = 2**18
+
+
+def resolve_law(kernel: Any, gamma: Any, X: Any) -> tuple[SpectralLaw, float | None]:
+    """Law of the frequencies, and the gamma in it (None if ``kernel`` is a law itself).
+
+    Parameters
+    ----------
+    kernel : {"rbf", "laplacian", "cauchy", "matern32", "matern52"} or SpectralLaw
+        Checked by :func:`check_kernel_parameters`.
+    gamma : float, "scale" or "median"
+        See :func:`resolve_gamma`; not used with a law.
+    X : {ndarray, CSR matrix} of shape (n_samples, n_features)
+        Training data.
+    """
+    if isinstance(kernel, SpectralLaw):
+        return kernel, None
+    value = resolve_gamma(gamma, kernel, X)
+    return law_from_kernel(kernel, value), value
+
+
+def check_kernel_parameters(kernel: Any, gamma: Any) -> None:
+    """Refuse an unknown kernel, a gamma that is none, and a gamma beside a law."""
+    if isinstance(kernel, SpectralLaw):
+        if not (isinstance(gamma, str) and gamma == "scale"):
+            raise invalid(
+                "gamma", gamma, "left at 'scale' if kernel is a law, which has its own scale"
+            )
+        return
+    if not isinstance(kernel, str) or kernel not in KERNELS:
+        names = ", ".join(repr(name) for name in KERNELS)
+        raise invalid("kernel", kernel, f"one of {names}, or a law of cerflearn.spectral")
+    if not (isinstance(gamma, str) and gamma in ("scale", "median")):
+        check_number("gamma", gamma, GAMMA_MUST_BE, above=0.0)
+
+
+def resolve_gamma(gamma: Any, kernel: str, X: Any) -> float:
+    r"""Value of gamma for training data X.
+
+    Parameters
+    ----------
+    gamma : float, "scale" or "median"
+        A number is used as it is. ``"scale"`` is :math:`1 / (D \operatorname{var} X)`, as in
+        scikit-learn, for rbf and Matern, and :math:`1 / (D \operatorname{mean} |X - \bar X|)`
+        for laplacian and cauchy; variance, mean and mean deviation are over all entries of X.
+        ``"median"`` is one over the median of :math:`|x - y|_2^2` (laplacian and cauchy:
+        :math:`|x - y|_1`) over the pairs of at most 1,000 evenly spaced rows. Where such a
+        denominator is zero, gamma is 1.
+    kernel : str
+        Name of the kernel.
+    X : {ndarray, CSR matrix} of shape (n_samples, n_features)
+        Training data, finite.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 0.0], [2.0, 2.0]])
+    >>> [resolve_gamma(g, k, X) for k in ("rbf", "laplacian") for g in ("scale", "median")]
+    [0.5, 0.125, 0.5, 0.25]
+    """
+    if not isinstance(gamma, str):
+        return float(gamma)
+    with np.errstate(over="ignore"):
+        absolute = kernel in _ABSOLUTE_KERNELS
+        spread = _spread(X, absolute) if gamma == "scale" else _median_distance(X, absolute)
+    if spread == 0.0:
+        return 1.0
+    value = 1.0 / spread
+    if not 0.0 < value < np.inf:
+        raise ValueError(
+            f"gamma={gamma!r} cannot be read off X, whose spread is {spread:.3g}: scale X, for "
+            "example with StandardScaler, or pass a number."
+        )
+    return value
+
+
+def _spread(X: Any, absolute: bool) -> float:
+    """D times the variance, or the mean absolute deviation, of all entries."""
+    n_features, mean = int(X.shape[1]), _mean_of_entries(X, lambda values: values)
+    if absolute:
+        return n_features * _mean_of_entries(X, lambda values: np.abs(values - mean))
+    return n_features * _mean_of_entries(X, lambda values: np.square(values - mean))
+
+
+def _mean_of_entries(X: Any, function: Callable[[Float64Array], Float64Array]) -> float:
+    """Mean of ``function`` over all entries, in float64 and blocks of rows."""
+    n_samples, n_features = X.shape
+    if issparse(X):
+        stored = _canonical(X).data.astype(np.float64)
+        n_zeros = n_samples * n_features - stored.size
+        total = function(stored).sum() + n_zeros * float(function(np.zeros(1))[0])
+    else:
+        n_rows = max(1, _BLOCK_ELEMENTS // n_features)
+        total = sum(
+            function(X[start : start + n_rows].astype(np.float64)).sum()
+            for start in range(0, n_samples, n_rows)
+        )
+    return float(total / (n_samples * n_features))
+
+
+def _canonical(X: Any) -> Any:
+    """CSR matrix without duplicate entries; the caller's is not changed."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _median_distance(X: Any, absolute: bool) -> float:
+    """Median distance of the pairs of at most 1,000 evenly spaced rows."""
+    n_samples = X.shape[0]
+    if n_samples < 2:
+        return 0.0
+    # pdist, not a matrix product: its bits do not depend on the threads of the BLAS.
+    index = np.linspace(0, n_samples - 1, min(n_samples, _MEDIAN_ROWS)).round().astype(np.int64)
+    rows = X[index]
+    rows = rows.toarray() if issparse(rows) else rows
+    metric = "cityblock" if absolute else "sqeuclidean"
+    return float(np.median(pdist(rows.astype(np.float64), metric=metric)))

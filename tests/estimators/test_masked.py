@@ -1,0 +1,141 @@
+"""MaskedCERF: masks, their scale, budgets and constant inputs."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from cerflearn import MaskedCERF, RandomFourierFeatures
+from cerflearn.features.masks import automatic_density
+from cerflearn.spectral import Cauchy, Gaussian
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 48))
+MASK_LAWS = ("fixed", "beta_bernoulli")
+
+
+@pytest.mark.parametrize("mask_law", MASK_LAWS)
+@pytest.mark.parametrize("group_size", [1, 8])
+@pytest.mark.parametrize("features_per_mask", [1, 16])
+def test_features_are_cosines_of_masked_frequencies(mask_law, group_size, features_per_mask):
+    sampler = MaskedCERF(
+        n_components=75,
+        mask_density=0.3,
+        mask_law=mask_law,
+        group_size=group_size,
+        features_per_mask=features_per_mask,
+        random_state=0,
+    ).fit(X)
+    phases = X @ sampler.frequencies_
+    wanted = np.stack([np.cos(phases), np.sin(phases)], axis=2).reshape(60, -1)[:, :75]
+    np.testing.assert_allclose(sampler.transform(X), wanted / np.sqrt(38), atol=1e-12)
+    np.testing.assert_array_equal(sampler.masks_, sampler.frequencies_ != 0.0)
+    assert sampler.n_macs_ == sampler.masks_.sum()
+    # Whole groups, and one mask for each run of projections that share it.
+    groups = sampler.masks_.reshape(-1, group_size, 38)
+    np.testing.assert_array_equal(groups.any(axis=1), groups.all(axis=1))
+    leaders = sampler.masks_[:, np.arange(38) // features_per_mask * features_per_mask]
+    np.testing.assert_array_equal(sampler.masks_, leaders)
+
+
+@pytest.mark.parametrize("mask_law", MASK_LAWS)
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csc_matrix])
+def test_constant_inputs_are_never_read(mask_law, container):
+    data = X.copy()
+    data[:, 5:12] = 0.0
+    data[:, 20] = 3.0
+    data[1:, 30] = 0.0  # varies by a single entry
+    sampler = MaskedCERF(mask_density=0.5, mask_law=mask_law, features_per_mask=1, random_state=0)
+    read = sampler.fit(container(data)).masks_.any(axis=1)
+    assert not read[5:12].any()
+    assert not read[20]
+    assert read[30] or mask_law == "beta_bernoulli"
+
+
+def test_if_all_inputs_are_constant_all_are_usable():
+    sampler = MaskedCERF(mask_density=1.0).fit(np.ones((4, 9)))
+    assert sampler.masks_.all()
+
+
+@pytest.mark.parametrize(("law", "index"), [(Gaussian(0.5), 2.0), (Cauchy(0.5), 1.0)], ids=repr)
+def test_mask_scale_keeps_the_size_of_a_projection(law, index):
+    data = X.copy()
+    data[:, :8] = 1.0  # of the 40 usable inputs a mask reads 10
+    sampler = MaskedCERF(
+        kernel=law, n_components=8_000, mask_density=10 / 48, features_per_mask=4, random_state=0
+    ).fit(data)
+    assert set(sampler.masks_.sum(axis=0)) == {10}
+    values = np.abs(sampler.frequencies_[sampler.masks_])  # 40,000 of them
+    rho = (40 / 10) ** (1.0 / index)
+    # Median absolute value: .6745 for the normal law, 1 for Cauchy; its relative error < 1/200.
+    median = 0.5 * rho * (0.6745 if index == 2.0 else 1.0)
+    assert np.median(values) == pytest.approx(median, rel=5 / 200)
+
+
+def test_full_masks_give_plain_random_fourier_features():
+    masked = MaskedCERF(mask_density=1.0, gamma=0.02, n_components=20_000, random_state=0)
+    dense = RandomFourierFeatures(gamma=0.02, n_components=20_000, random_state=0)
+    kernels = [Z @ Z.T for Z in (s.fit_transform(X[:10]) for s in (masked, dense))]
+    assert np.abs(kernels[0] - kernels[1]).max() < 5.0 * np.sqrt(2.0 / 10_000)
+
+
+@pytest.mark.parametrize("mask_law", MASK_LAWS)
+@pytest.mark.parametrize("macs", [48, 500, 10_000])
+@pytest.mark.parametrize("paired", [False, True])
+def test_a_budget_is_used_and_never_exceeded(mask_law, macs, paired):
+    sampler = MaskedCERF(
+        macs=macs, mask_law=mask_law, mask_density=0.25, paired=paired, random_state=0
+    ).fit(X)
+    assert macs - 48 < sampler.n_macs_ <= macs
+    assert sampler.n_components_ == sampler.n_projections_ * (2 if paired else 1)
+
+
+def test_automatic_density_follows_inputs_and_projections():
+    assert MaskedCERF().fit(X).mask_density_ == automatic_density(48, 50)
+    assert MaskedCERF(macs=500).fit(X).mask_density_ == automatic_density(48)
+    assert MaskedCERF(n_components=1).fit(X).mask_density_ == 1.0
+    wide = MaskedCERF(n_components=1024).fit(RNG.normal(size=(5, 784)))
+    assert wide.mask_density_ == pytest.approx(0.05)
+    assert set(wide.masks_.sum(axis=0)) == {39}
+    assert MaskedCERF(mask_density=0.001).fit(X).masks_.sum(axis=0).min() == 4
+
+
+def test_features_per_mask_does_not_change_the_cost():
+    costs = {
+        MaskedCERF(mask_density=0.25, features_per_mask=n).fit(X).n_macs_ for n in (1, 7, 16, 1_000)
+    }
+    assert costs == {12 * 50}
+
+
+def test_threads_and_copies_do_not_change_the_bits():
+    rows = RNG.normal(size=(600, 48))
+    sampler = MaskedCERF(random_state=0).fit(rows)
+    wanted = sampler.transform(rows)
+    np.testing.assert_array_equal(sampler.set_params(n_jobs=2).transform(rows), wanted)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(sampler)).transform(rows), wanted)
+    np.testing.assert_array_equal(MaskedCERF(random_state=0).fit_transform(rows), wanted)
+    batches = [sampler.transform(rows[:24]), sampler.transform(rows[24:])]
+    np.testing.assert_array_equal(np.vstack(batches), wanted)
+
+
+@pytest.mark.parametrize("n_components", [16, 64, 256, 2_000])
+def test_small_maps_share_masks_less_so_that_every_input_is_read(n_components):
+    X = np.random.default_rng(0).normal(size=(50, 64))
+    sampler = MaskedCERF(n_components=n_components, mask_density=0.125, random_state=0).fit(X)
+    n_masks = -(-sampler.n_projections_ // sampler.features_per_mask_)
+    assert 1 <= sampler.features_per_mask_ <= 16
+    # Masks are disjoint until every input was read once: 8 inputs each, 64 in all.
+    assert sampler.masks_.any(axis=1).sum() == min(64, 8 * n_masks)
+    assert 8 * n_masks >= min(64, 8 * sampler.n_projections_)
+
+
+def test_small_budgets_share_masks_less():
+    X = np.random.default_rng(0).normal(size=(50, 64))
+    shares = [
+        MaskedCERF(macs=macs, mask_density=0.125, random_state=0).fit(X).features_per_mask_
+        for macs in (32, 64, 256, 10_000)
+    ]
+    assert shares == [1, 1, 4, 16]

@@ -1,0 +1,66 @@
+"""``import cerflearn`` is lazy: public names are imported on first use."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import cerflearn
+
+PUBLIC = ["FastfoodFeatures", "MaskedCERF", "RandomFourierFeatures", "cost"]
+
+
+def modules_after(code: str) -> set[str]:
+    """Names of the modules that a fresh interpreter has imported after ``code``."""
+    script = f"{code}\nimport sys\nprint(*sorted(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+def test_import_loads_neither_numpy_nor_scipy_nor_scikit_learn():
+    modules = modules_after("import cerflearn\ndir(cerflearn)")
+    assert not modules & {"numpy", "scipy", "sklearn", "joblib", "cerflearn._native"}
+
+
+def test_maps_and_laws_do_not_load_scikit_learn():
+    modules = modules_after(
+        "import cerflearn.spectral, cerflearn.features.dense, cerflearn.features.masked, "
+        "cerflearn.features.blocked"
+    )
+    assert "sklearn" not in modules
+
+
+def test_estimators_do_not_load_what_is_optional():
+    modules = modules_after(f"from cerflearn import {', '.join(PUBLIC)}")
+    assert not modules & {"polars", "matplotlib", "dask", "onnx", "click"}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_names_can_be_reached_and_are_listed(name):
+    assert name in dir(cerflearn)
+    assert name in cerflearn.__all__
+    assert getattr(cerflearn, name).__name__ == name
+
+
+def test_a_star_import_gives_the_public_names():
+    names: dict[str, object] = {}
+    exec("from cerflearn import *", names)
+    assert {*PUBLIC, "__version__"} <= set(names)
+
+
+def test_version_is_text():
+    assert cerflearn.__version__[0].isdigit()
+
+
+def test_unknown_names_are_attribute_errors():
+    with pytest.raises(AttributeError, match="module 'cerflearn' has no attribute 'Nystroem'"):
+        _ = cerflearn.Nystroem
+
+
+def test_reloading_keeps_the_names():
+    assert importlib.reload(cerflearn).cost.__name__ == "cost"
