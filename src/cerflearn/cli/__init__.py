@@ -1,0 +1,1 @@
+"""The command ``cerf``: thin over the public API, one file per command."""
