@@ -5,7 +5,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <stdexcept>
 
 #include "cerf/features.h"
@@ -26,6 +28,13 @@ using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 void require(bool holds, const char* message) {
   if (!holds) throw std::invalid_argument(message);
+}
+
+template <class Array>
+void require_finite(const Array& values, const char* message) {
+  require(std::all_of(values.data(), values.data() + values.size(),
+                      [](double x) { return std::isfinite(x); }),
+          message);
 }
 
 template <class T>
@@ -106,6 +115,8 @@ cerf::Outputs outputs_of(const Vector<double>& offsets, const Vector<double>& am
           "amplitudes and offsets differ in length");
   require(paired ? (n_outputs == 2 * P || n_outputs == 2 * P - 1) : n_outputs == P,
           "n_outputs does not fit the number of projections");
+  require_finite(offsets, "offsets must be finite");
+  require_finite(amplitudes, "amplitudes must be finite");
   return {{offsets.data(), offsets.data() + P},
           {amplitudes.data(), amplitudes.data() + P},
           n_outputs,
@@ -141,6 +152,7 @@ PyModel dense_model(RowMajor<double> frequencies, Vector<double> offsets, Vector
   const cerf::Outputs outputs = outputs_of(offsets, amplitudes, n_outputs, paired);
   require(static_cast<int32_t>(frequencies.shape(1)) == outputs.n_projections(),
           "frequencies and offsets differ in the number of projections");
+  require_finite(frequencies, "frequencies must be finite");
   const cerf::DenseMap map{checked_features(int64_t(frequencies.shape(0))), frequencies.data()};
   return build(map, outputs, dtype, level, cerf::pack_dense<float>, cerf::pack_dense<double>);
 }
@@ -158,9 +170,13 @@ PyModel masked_model(int64_t n_features, Vector<int64_t> mask_pointers, Vector<i
               begin[n_masks] == static_cast<int64_t>(mask_inputs.shape(0)),
           "pointers must start at 0 and end at the number of entries");
   const int32_t D = checked_features(n_features);
+  // All pointers first: the entries they name are read only once they are known to ascend.
+  for (int64_t m = 0; m < n_masks; m++) {
+    require(begin[m] < begin[m + 1] && serve[m] < serve[m + 1],
+            "mask_pointers and projection_pointers must ascend: a mask is empty");
+  }
   int64_t n_values = 0;
   for (int64_t m = 0; m < n_masks; m++) {
-    require(begin[m] < begin[m + 1] && serve[m] < serve[m + 1], "a mask is empty");
     n_values += (begin[m + 1] - begin[m]) * (serve[m + 1] - serve[m]);
     for (int64_t i = begin[m]; i < begin[m + 1]; i++) {
       require(mask_inputs.data()[i] >= 0 && mask_inputs.data()[i] < D &&
@@ -221,6 +237,10 @@ PyModel fastfood_model(int64_t n_features, RowMajor<double> signs, RowMajor<doub
   require(!centres || (static_cast<int64_t>(centres->shape(0)) == J &&
                        static_cast<int64_t>(centres->shape(1)) == D),
           "centres must be (n_blocks, n_features)");
+  require_finite(signs, "signs must be finite");
+  require_finite(gaussian_diag, "gaussian_diag must be finite");
+  require_finite(row_scale, "row_scale must be finite");
+  if (centres) require_finite(*centres, "centres must be finite");
   const cerf::FastfoodMap map{D,
                               static_cast<int32_t>(d),
                               static_cast<int32_t>(J),
@@ -293,6 +313,7 @@ double measured_peak(const cerf::KernelTable<T>& kernels) {
 }
 
 double fma_peak(const std::string& dtype, const std::string& level) {
+  require(dtype == "float32" || dtype == "float64", "dtype must be 'float32' or 'float64'");
   nb::gil_scoped_release released;
   return dtype == "float32" ? measured_peak(table_of<float>(level))
                             : measured_peak(table_of<double>(level));

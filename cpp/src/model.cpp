@@ -52,7 +52,7 @@ Model<T>::Model(std::unique_ptr<Structure<T>> structure, const Outputs& outputs,
       n_projections_(outputs.n_projections()),
       n_outputs_(outputs.n_outputs),
       paired_(outputs.paired),
-      offsets_(turns_of<T>(outputs.offsets.data(), n_projections_)),
+      offsets_(offset_turns_of<T>(outputs.offsets.data(), n_projections_)),
       amplitudes_(n_projections_),
       kernels_(kernels) {
   for (int32_t k = 0; k < n_projections_; k++) {
@@ -156,6 +156,7 @@ bool Model<T>::run_batch(const Input<T>& X, const Head<T>* head, T* out, int n_t
   };
 
   std::vector<std::thread> threads;
+  threads.reserve(size_t(n_threads));
   for (int t = 1; t < n_threads; t++) {
     try {
       threads.emplace_back(work, std::ref(workspaces[size_t(t)]));

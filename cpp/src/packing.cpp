@@ -1,5 +1,6 @@
 // From a map's arrays to the layouts that the kernels read.
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 #include "cerf/features.h"
@@ -41,7 +42,8 @@ template <class T>
 class SharedStructure final : public Structure<T> {
  public:
   SharedStructure(const MaskView& view, const Outputs& outputs, const KernelTable<T>& kernels)
-      : kernels_(kernels), offsets_(turns_of<T>(outputs.offsets.data(), outputs.n_projections())) {
+      : kernels_(kernels),
+        offsets_(offset_turns_of<T>(outputs.offsets.data(), outputs.n_projections())) {
     pack_steps(view);
     pack_row_source(view);
   }
@@ -64,7 +66,8 @@ class SharedStructure final : public Structure<T> {
   }
 
   int64_t n_bytes() const override {
-    return weights_.n_bytes() + rows_.n_bytes() + inputs_.n_bytes() + row_weights_.n_bytes() +
+    return weights_.n_bytes() + rows_.n_bytes() + inputs_.n_bytes() +
+           (row_packed_ ? n_row_weights_ * static_cast<int64_t>(sizeof(T)) : 0) +
            static_cast<int64_t>(steps_.size() * sizeof(Step) + units_.size() * sizeof(RowUnit));
   }
 
@@ -145,6 +148,7 @@ class SharedStructure final : public Structure<T> {
       }
     }
     row_weights_ = std::move(weights);
+    row_packed_ = true;
   }
 
   const KernelTable<T>& kernels_;
@@ -154,6 +158,7 @@ class SharedStructure final : public Structure<T> {
   std::vector<RowUnit> units_;
   int64_t n_row_weights_ = 0;
   mutable std::once_flag row_once_;
+  mutable std::atomic<bool> row_packed_{false};  // n_bytes may be asked while it is being built
   mutable Buffer<T> row_weights_;
 };
 
@@ -163,7 +168,7 @@ class ChunkedStructure final : public Structure<T> {
   ChunkedStructure(const MaskedMap& map, const Outputs& outputs, const KernelTable<T>& kernels)
       : kernels_(kernels),
         n_projections_(outputs.n_projections()),
-        offsets_(turns_of<T>(outputs.offsets.data(), outputs.n_projections())) {
+        offsets_(offset_turns_of<T>(outputs.offsets.data(), outputs.n_projections())) {
     collect_projections(map);
     pack_chunks(map.n_features);
     pack_groups(map.group_size);
@@ -285,7 +290,7 @@ class FastfoodStructure final : public Structure<T> {
         signs_(copy_of<T>(map.signs, int64_t(map.padded) * (map.shared_signs ? 1 : map.n_blocks))),
         gaussian_diag_(copy_of<T>(map.gaussian_diag, int64_t(map.padded) * map.n_blocks)),
         row_scale_(turns_of<T>(map.row_scale, outputs.n_projections())),
-        offsets_(turns_of<T>(outputs.offsets.data(), outputs.n_projections())),
+        offsets_(offset_turns_of<T>(outputs.offsets.data(), outputs.n_projections())),
         permutation_(copy_of<int32_t>(map.permutation, int64_t(map.padded) * map.n_blocks)),
         kept_rows_(copy_of<int32_t>(map.kept_rows, outputs.n_projections())),
         kept_pointers_(copy_of<int64_t>(map.kept_pointers, map.n_blocks + 1)) {

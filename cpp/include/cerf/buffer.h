@@ -15,7 +15,7 @@ class Buffer {
   explicit Buffer(int64_t size)
       : size_(size),
         data_(static_cast<T*>(
-            ::operator new(static_cast<size_t>(size + 1) * sizeof(T), std::align_val_t(64)))) {}
+            ::operator new(static_cast<size_t>(size) * sizeof(T), std::align_val_t(64)))) {}
 
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }

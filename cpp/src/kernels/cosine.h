@@ -3,7 +3,7 @@
 // r = t - round(t) is exact, so large phases lose nothing beyond their own rounding. Then
 //   cos(2 pi r) = sin(2 pi q),  q = 1/4 - |r|,  |q| <= 1/4,
 // by an odd polynomial in q: 5 terms for float, 8 for double (coefficients: cpp/tools).
-// Absolute error for |t| <= 1000: float 3e-7, double 2e-15 (tests/native/test_accuracy.py).
+// Absolute error for |t| <= 1000: float 3e-7, double 2e-15 (tests/native/test_cosine.py).
 // From 2^22 (2^51) turns on a phase has no fraction to speak of: it counts as whole turns, which
 // keeps the result in [-1, 1]. -ffast-math would delete the rounding: it is never used.
 #pragma once

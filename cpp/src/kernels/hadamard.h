@@ -1,6 +1,6 @@
 // Walsh-Hadamard transform and Fastfood blocks (Eq. 36, Prop. 5).
 //
-// NumPy, for one block: row_scale * ((x * signs) @ H)[permutation] * gaussian_diag @ H)[kept].
+// NumPy, for one block: row_scale * ((gaussian_diag * ((signs * x) @ H)[permutation]) @ H)[kept].
 // Batch form: one narrow vector of samples per row of the buffer, so that no shuffle is needed;
 // radix-8 stages; signs and permutation are folded into the first stage of each transform.
 #pragma once
