@@ -1,0 +1,71 @@
+# Every target sets itself up: a virtual environment in .venv, the build tools, the package.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml CMakeLists.txt $(shell find cpp -name '*.h' -o -name '*.cpp')
+# One BLAS thread: the tests compare bits and the benchmarks compare single threads.
+ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+
+.PHONY: help demo test test-sklearn lint format bench sanitize clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+demo: $(VENV)/.ready-report  ## accuracy, MACs and time on bundled data: RBFSampler against our maps
+	$(BIN)/cerf demo
+
+test: $(VENV)/.ready-test  ## all tests (under 10 minutes on two cores)
+	$(ENV) $(BIN)/python -m pytest
+
+test-sklearn: $(VENV)/.ready-test  ## scikit-learn's estimator checks on the newest and the oldest supported version
+	$(ENV) $(BIN)/python -m pytest tests/estimators
+	$(MAKE) VENV=.venv-oldest .venv-oldest/.ready-test
+	.venv-oldest/bin/python -m pip install --quiet 'scikit-learn==1.6.*' 'numpy==2.2.*' 'scipy==1.14.*'
+	$(ENV) .venv-oldest/bin/python -m pytest tests/estimators
+
+lint: $(VENV)/.ready-dev  ## ruff, mypy, clang-format, codespell
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $$(git ls-files 'cpp/*.h' 'cpp/*.cpp')
+	$(BIN)/codespell $$(git ls-files '*.py' '*.md' '*.h' '*.cpp' '*.toml')
+
+format: $(VENV)/.ready-dev  ## put Python and C++ into the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $$(git ls-files 'cpp/*.h' 'cpp/*.cpp')
+
+bench: $(VENV)/.ready-test  ## feature maps against their rivals, one run; writes benchmarks/results/transform.json
+	$(ENV) $(BIN)/python benchmarks/transform.py
+
+sanitize: $(VENV)/.ready-build  ## C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S . -B build/sanitize -G Ninja \
+	  -DCERF_PYTHON=OFF -DCERF_TESTS=ON -DCERF_SANITIZE=ON
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build build/sanitize
+	build/sanitize/cerf_tests
+
+clean:  ## remove environments and build products
+	rm -rf $(VENV) .venv-oldest build
+
+# --- set-up -----------------------------------------------------------------------------------
+$(VENV)/.ready-build:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "cerflearn needs Python 3.11 or newer: make PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	  { echo "Python's venv module is missing (Debian: apt-get install python3-venv)"; exit 1; }
+	@$(PYTHON) -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' || \
+	  { echo "Python.h is missing (Debian: apt-get install python3-dev)"; exit 1; }
+	@command -v $${CXX:-c++} >/dev/null || \
+	  { echo "no C++ compiler found (Debian: apt-get install g++), or set CXX"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.18' ninja
+	@touch $@
+
+# No build isolation: the build folder is kept, so that a change recompiles only what it touches.
+$(VENV)/.ready-%: $(VENV)/.ready-build $(SOURCES)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[$*]'
+	@touch $@
+
+$(VENV)/.ready-dev: $(VENV)/.ready-build pyproject.toml
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[dev]'
+	@touch $@
