@@ -37,6 +37,7 @@ format: $(VENV)/.ready-dev  ## put Python and C++ into the house style
 
 bench: $(VENV)/.ready-test  ## feature maps against their rivals, one run; writes benchmarks/results/transform.json
 	$(ENV) $(BIN)/python benchmarks/transform.py
+	$(BIN)/python benchmarks/render.py
 
 sanitize: $(VENV)/.ready-build  ## C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S . -B build/sanitize -G Ninja \

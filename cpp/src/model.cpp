@@ -117,7 +117,7 @@ bool Model<T>::run_batch(const Input<T>& X, const Head<T>* head, T* out, int n_t
   }
   const bool contiguous = X.column_stride == 1 && X.row_stride == X.n_columns;
   const int64_t panel_bytes = int64_t(width) * n_features_ * int64_t(sizeof(T));
-  const int64_t prefetch_bytes = (panel_bytes / n_projections_ + 63) / 64 * 64;
+  const int64_t prefetch_bytes = panel_bytes / n_projections_;
   std::atomic<int64_t> next{0};
   std::atomic<bool> finite{true};
 
@@ -131,9 +131,14 @@ bool Model<T>::run_batch(const Input<T>& X, const Head<T>* head, T* out, int n_t
           finite = false;
           return;
         }
-        Sink<T> sink{
-            space.rows.data(),  width,   kSinkRows, 0,       count, n_outputs_, 0,       paired_,
-            amplitudes_.data(), nullptr, 0,         nullptr, 0,     nullptr,    nullptr, 0};
+        Sink<T> sink{};
+        sink.rows = space.rows.data();
+        sink.width = width;
+        sink.capacity = kSinkRows;
+        sink.n_samples = count;
+        sink.n_outputs = n_outputs_;
+        sink.paired = paired_;
+        sink.amplitudes = amplitudes_.data();
         if (contiguous && p + 1 < std::min(begin + turn, n_panels)) {
           sink.next_input = reinterpret_cast<const char*>(X.data + (first + width) * X.row_stride);
           sink.prefetch_bytes = prefetch_bytes;

@@ -116,6 +116,7 @@ struct Sink {
   // The next panel's rows of X are brought closer while this panel is computed.
   const char* next_input;
   int64_t prefetch_bytes;  // a projection
+  int64_t prefetch_due;    // bytes
 };
 
 }  // namespace cerf

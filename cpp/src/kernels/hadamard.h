@@ -110,6 +110,27 @@ CERF_INLINE void transform_rows(T* buffer, const T* source, const int32_t* permu
   }
 }
 
+// Kept rows of one transformed block to the sink, a few at a time: room is made once for all.
+template <class T>
+CERF_INLINE void emit_block(const FastfoodLayout<T>& map, int32_t j, const T* block,
+                            Narrow<T> centre, Sink<T>& sink) {
+  constexpr int w = kLanes<T, kNarrowBytes>;
+  constexpr int64_t batch = 16;
+  const int64_t end = map.kept_pointers[j + 1];
+  for (int64_t k = map.kept_pointers[j]; k < end; k += batch) {
+    const int32_t n = static_cast<int32_t>(end - k < batch ? end - k : batch);
+    reserve(sink, n);
+    for (int32_t i = 0; i < n; i++) {
+      const Narrow<T> row =
+          load<T, kNarrowBytes>(block + static_cast<int64_t>(map.kept_rows[k + i]) * w);
+      const Narrow<T> phase = row * broadcast<T, kNarrowBytes>(map.row_scale[k + i]) +
+                              (broadcast<T, kNarrowBytes>(map.offsets[k + i]) + centre);
+      emit<T, 1, kNarrowBytes>(sink, i, 0, sink.amplitudes[k + i], &phase);
+    }
+    advance(sink, n);
+  }
+}
+
 // Scratch: two buffers of `padded` narrow vectors.
 template <class T>
 void fastfood_panel(const FastfoodLayout<T>& map, const T* panel, T* scratch, Sink<T>& sink) {
@@ -132,15 +153,7 @@ void fastfood_panel(const FastfoodLayout<T>& map, const T* panel, T* scratch, Si
                   load<T, kNarrowBytes>(panel + static_cast<int64_t>(i) * w);
       }
     }
-    for (int64_t k = map.kept_pointers[j]; k < map.kept_pointers[j + 1]; k++) {
-      const Narrow<T> row =
-          load<T, kNarrowBytes>(block + static_cast<int64_t>(map.kept_rows[k]) * w);
-      const Narrow<T> phase = row * broadcast<T, kNarrowBytes>(map.row_scale[k]) +
-                              (broadcast<T, kNarrowBytes>(map.offsets[k]) + centre);
-      reserve(sink, 1);
-      emit<T, 1, kNarrowBytes>(sink, 0, 0, sink.amplitudes[k], &phase);
-      advance(sink, 1);
-    }
+    emit_block<T>(map, j, block, centre, sink);
   }
   flush(sink);
 }

@@ -98,11 +98,10 @@ CERF_INLINE void reserve(Sink<T>& sink, int32_t n_projections) {
 }
 template <class T>
 CERF_INLINE void advance(Sink<T>& sink, int32_t n_projections) {
-  const int64_t bytes = sink.prefetch_bytes * n_projections;
-  for (int64_t byte = 0; byte < bytes; byte += 64) {
-    __builtin_prefetch(sink.next_input + byte, 0, 2);
+  sink.prefetch_due += sink.prefetch_bytes * n_projections;
+  for (; sink.prefetch_due >= 64; sink.prefetch_due -= 64, sink.next_input += 64) {
+    __builtin_prefetch(sink.next_input, 0, 2);
   }
-  sink.next_input += bytes;
   sink.filled += sink.paired ? 2 * n_projections : n_projections;
 }
 
