@@ -186,6 +186,7 @@ PyModel masked_model(int64_t n_features, Vector<int64_t> mask_pointers, Vector<i
   }
   require(static_cast<int64_t>(values.shape(0)) == n_values,
           "values must hold inputs x projections entries for each mask");
+  require_finite(values, "values must be finite");
   require(
       group_size == 1 || group_size == 2 || group_size == 4 || group_size == 8 || group_size == 16,
       "group_size must be 1, 2, 4, 8 or 16");

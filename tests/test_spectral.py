@@ -326,3 +326,20 @@ def test_numpy_scalars_and_integers_become_plain_floats():
     assert repr(Gaussian(np.float32(2.0))) == "Gaussian(scale=2.0)"
     assert repr(law_from_kernel("matern52", 2)) == "StudentT(scale=2.0, degrees_of_freedom=5.0)"
     assert set(KERNELS) == {"rbf", "laplacian", "cauchy", "matern32", "matern52"}
+
+
+@pytest.mark.parametrize("n_projections", [1, 2, 5])
+def test_mixture_is_unbiased_with_fewer_draws_than_components(n_projections):
+    centres = np.array([[0.0], [2.0], [5.0]])
+    law = GaussianMixture(centres, 0.1)
+    X = np.array([[0.0], [0.8]])
+    rng = np.random.default_rng(0)
+    means = [
+        np.cos(law.sample(1, n_projections, rng)[0] * 0.8).mean() for _ in range(4_000)
+    ]  # cosines are within 1: five standard errors of a mean of 4,000
+    assert abs(np.mean(means) - law.kernel(X)[0, 1]) < 5 / np.sqrt(4_000)
+
+
+def test_kernel_refuses_what_is_not_finite():
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        Gaussian(1.0).kernel([[np.nan]])

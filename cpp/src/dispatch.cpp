@@ -32,20 +32,12 @@ const Level kLevels[] = {
 #endif
 };
 
-// The levels of the x86-64 psABI, feature by feature (older compilers lack the level names).
 int count_levels() {
   int n = 1;
 #ifdef CERF_HAS_X86_LEVELS
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-      __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
-    n = 2;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl")) {
-      n = 3;
-    }
-  }
+  if (__builtin_cpu_supports("x86-64-v3")) n = 2;
+  if (__builtin_cpu_supports("x86-64-v4")) n = 3;
 #endif
   return n;
 }

@@ -16,7 +16,6 @@ Buffer<T> copy_of(const U* source, int64_t n) {
   return copy;
 }
 
-template <class T>
 uint32_t panel_offset(int32_t input) {
   return static_cast<uint32_t>(input) * static_cast<uint32_t>(kPanelRowBytes);
 }
@@ -89,7 +88,7 @@ class SharedStructure final : public Structure<T> {
     weights_ = Buffer<T>(n_weights);
     if (!view.dense()) {
       rows_ = Buffer<uint32_t>(n_rows + kPrefetchRows);
-      for (int64_t i = 0; i < n_rows; i++) rows_[i] = panel_offset<T>(view.mask_inputs[i]);
+      for (int64_t i = 0; i < n_rows; i++) rows_[i] = panel_offset(view.mask_inputs[i]);
       std::fill(rows_.data() + n_rows, rows_.data() + rows_.size(), 0u);
     }
     size_t s = 0;
@@ -219,9 +218,9 @@ class ChunkedStructure final : public Structure<T> {
   }
 
   // A window of 28 kB of panel rows leaves room for the rest in a first-level cache of 32 kB;
-  // chunks of fewer than 14 inputs cost more in partial sums than they save.
+  // chunks of fewer than 11 inputs cost more in partial sums than they save.
   void pack_chunks(int32_t n_features) {
-    constexpr int64_t window = 28 * 1024, smallest = 14;
+    constexpr int64_t window = 28 * 1024, smallest = 11;
     int64_t n_entries = 0;
     for (const auto& projection : projections_)
       n_entries += static_cast<int64_t>(projection.size());
@@ -238,7 +237,7 @@ class ChunkedStructure final : public Structure<T> {
         chunk_pointers_[pointer++] = at;
         const int64_t size = static_cast<int64_t>(projection.size());
         for (int64_t i = c * size / n_chunks_; i < (c + 1) * size / n_chunks_; i++, at++) {
-          rows_[at] = panel_offset<T>(projection[static_cast<size_t>(i)].input);
+          rows_[at] = panel_offset(projection[static_cast<size_t>(i)].input);
           weights_[at] = projection[static_cast<size_t>(i)].weight;
         }
       }

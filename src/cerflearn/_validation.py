@@ -39,10 +39,14 @@ def check_number(
     raise invalid(name, value, must_be)
 
 
-def check_integer(name: str, value: Any, must_be: str, *, at_least: int = 1) -> int:
+def check_integer(
+    name: str, value: Any, must_be: str, *, at_least: int = 1, at_most: int | None = None
+) -> int:
     """Return an integer within bounds as an int; NumPy scalars count, bools do not."""
-    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= at_least:
-        return int(value)
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        number = int(value)
+        if number >= at_least and (at_most is None or number <= at_most):
+            return number
     raise invalid(name, value, must_be)
 
 

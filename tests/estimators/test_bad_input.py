@@ -35,11 +35,11 @@ COMMON = [
         {"n_components": 10, "macs": 100},
         "n_components=10 and macs=100 are not valid together: pass one of them",
     ),
-    ({"n_components": 0}, "n_components=0 is not valid: it must be a positive integer or None."),
+    ({"n_components": 0}, "n_components=0 is not valid: it must be a positive integer of at most"),
     ({"n_components": 2.5}, "n_components=2.5 is not valid: it must be a positive integer"),
     ({"n_components": True}, "n_components=True is not valid: it must be a positive integer"),
-    ({"macs": -5}, "macs=-5 is not valid: it must be a positive integer or None."),
-    ({"macs": "many"}, "macs='many' is not valid: it must be a positive integer or None."),
+    ({"macs": -5}, "macs=-5 is not valid: it must be a positive integer of at most"),
+    ({"macs": "many"}, "macs='many' is not valid: it must be a positive integer of at most"),
     ({"paired": 1}, "paired=1 is not valid: it must be True or False."),
     ({"n_jobs": 0}, "n_jobs=0 is not valid: it must be None or an integer other than 0"),
     ({"n_jobs": 1.5}, "n_jobs=1.5 is not valid: it must be None or an integer"),
@@ -200,3 +200,46 @@ def test_gamma_that_cannot_be_read_off_the_data_is_told(scale):
 def test_a_failed_fit_checks_parameters_before_data(estimator):
     with pytest.raises(ValueError, match="gamma=-1"):
         estimator(gamma=-1).fit(X[:0])
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_fit_that_fails_leaves_the_estimator_not_fitted(estimator):
+    X = np.random.default_rng(0).normal(size=(30, 40))
+    sampler = estimator(macs=1, mask_density=0.5) if estimator is MaskedCERF else estimator(macs=1)
+    with pytest.raises(ValueError, match="macs=1"):
+        sampler.fit(X)
+    with pytest.raises(NotFittedError):
+        sampler.transform(X)
+    sampler.set_params(macs=None).fit(X[:, :7])
+    with pytest.raises(ValueError, match="macs=1"):
+        sampler.set_params(macs=1).fit(X)
+    with pytest.raises(NotFittedError):
+        sampler.transform(X[:, :7])
+
+
+def test_budget_error_names_what_helps():
+    X = np.random.default_rng(0).normal(size=(30, 64))
+    with pytest.raises(ValueError, match=r"macs=5 .*Pass macs=16 or more.*group_size"):
+        MaskedCERF(macs=5, mask_density=0.01, group_size=16).fit(X)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_n_jobs_set_after_fit_is_checked(estimator):
+    X = np.random.default_rng(0).normal(size=(300, 6))
+    sampler = estimator().fit(X).set_params(n_jobs="two")
+    with pytest.raises(ValueError, match="n_jobs='two' is not valid"):
+        sampler.transform(X)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("kernel", ["rbf", "matern32"])
+def test_a_gamma_that_overflows_is_named(estimator, kernel):
+    with pytest.raises(ValueError, match=r"gamma=1e\+308 is not valid"):
+        estimator(kernel=kernel, gamma=1e308).fit(np.eye(4))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_wrong_width_says_what_to_pass(estimator):
+    X = np.random.default_rng(0).normal(size=(30, 6))
+    with pytest.raises(ValueError, match=r"expecting 6 features as input.*columns that fit saw"):
+        estimator().fit(X).transform(X[:, :5])

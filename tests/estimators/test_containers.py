@@ -182,3 +182,15 @@ def test_a_single_row_of_a_large_array_warns_of_nothing(sampler):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert sampler.fit(X).transform(X[:1]).shape == (1, 9)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("estimator", [RandomFourierFeatures, FastfoodFeatures, MaskedCERF])
+def test_float32_frames_stay_float32(estimator, frame):
+    values = np.random.default_rng(0).normal(size=(30, 6)).astype(np.float32)
+    rows = frame(dict(zip("abcdef", values.T, strict=True)))
+    sampler = estimator(random_state=0).fit(rows)
+    assert np.asarray(sampler.transform(rows)).dtype == np.float32
+    np.testing.assert_array_equal(
+        np.asarray(sampler.transform(rows)), estimator(random_state=0).fit_transform(values)
+    )

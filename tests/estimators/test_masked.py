@@ -100,7 +100,33 @@ def test_automatic_density_follows_inputs_and_projections():
     wide = MaskedCERF(n_components=1024).fit(RNG.normal(size=(5, 784)))
     assert wide.mask_density_ == pytest.approx(0.05)
     assert set(wide.masks_.sum(axis=0)) == {39}
-    assert MaskedCERF(mask_density=0.001).fit(X).masks_.sum(axis=0).min() == 4
+    assert MaskedCERF().fit(X[:, :5]).masks_.sum(axis=0).min() == 4
+
+
+def test_a_density_given_as_a_number_is_kept():
+    for density, n_inputs in ((0.001, 1), (2 / 48, 2), (0.25, 12), (1.0, 48)):
+        masks = MaskedCERF(mask_density=density).fit(X).masks_
+        assert set(masks.sum(axis=0)) == {n_inputs}
+
+
+@pytest.mark.parametrize("mask_law", ["fixed", "beta_bernoulli"])
+def test_density_is_a_share_of_all_inputs_constant_ones_too(mask_law):
+    rows = RNG.normal(size=(30, 100))
+    rows[:, 50:] = 1.0
+    sampler = MaskedCERF(
+        n_components=8_000, mask_density=0.2, mask_law=mask_law, features_per_mask=1, random_state=0
+    ).fit(rows)
+    # Beta-Bernoulli: pi ~ Beta(a, 1) of mean .4 for each of 50 inputs has variance .24 * .4 / 1.67.
+    spread = 0 if mask_law == "fixed" else 5 * np.sqrt(50 * 0.096)
+    assert abs(sampler.masks_.sum(axis=0).mean() - 20) <= spread
+
+
+def test_wide_sparse_rows_give_the_features_of_dense_ones():
+    rows = sp.random(40, 30_000, density=0.001, format="csr", random_state=0)
+    sampler = MaskedCERF(n_components=64, gamma=1.0, random_state=0).fit(rows)
+    np.testing.assert_allclose(
+        sampler.transform(rows), sampler.transform(rows.toarray()), rtol=0, atol=1e-11
+    )
 
 
 def test_features_per_mask_does_not_change_the_cost():

@@ -10,7 +10,7 @@ from scipy.linalg import hadamard
 from scipy.stats import kstest, norm
 from scipy.stats import t as student
 
-from cerflearn.features.fastfood import _walsh_hadamard, draw_blocks, materialise, padded_size
+from cerflearn.features.fastfood import draw_blocks, materialise, padded_size
 from cerflearn.spectral import Cauchy, Gaussian, GaussianMixture, Laplace, Product, StudentT
 from oracle.laws import fastfood_matrix
 
@@ -20,14 +20,6 @@ from oracle.laws import fastfood_matrix
 )
 def test_padded_size_is_the_next_power_of_two(n_features, size):
     assert padded_size(n_features) == size
-
-
-@pytest.mark.parametrize("size", [2, 4, 32])
-def test_walsh_hadamard_is_the_sylvester_matrix(size):
-    rows = np.random.default_rng(0).normal(size=(3, size))
-    expected = rows @ hadamard(size)
-    _walsh_hadamard(rows)
-    np.testing.assert_allclose(rows, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 5, 8, 13])
@@ -146,3 +138,11 @@ def test_laws_that_are_not_isotropic_are_refused(law):
 def test_centres_of_the_wrong_shape_are_refused():
     with pytest.raises(ValueError, match=r"\(3, 2\)"):
         draw_blocks(3, 2, Gaussian(1.0), np.random.default_rng(0), centres=np.zeros((2, 2)))
+
+
+def test_kept_rows_are_those_of_the_whole_blocks():
+    blocks = draw_blocks(3, 11, Gaussian(1.0), np.random.default_rng(0))
+    pointers, rows = np.array([0, 2, 2, 5]), np.array([3, 9, 15, 0, 4])
+    columns = np.array([3, 9, 2 * 16 + 15, 2 * 16, 2 * 16 + 4])
+    kept = materialise(blocks, pointers, rows)
+    np.testing.assert_array_equal(kept, materialise(blocks)[:, columns])

@@ -18,7 +18,6 @@ struct KernelTable {
   void (*shared_panel)(const SharedLayout<T>&, const T* panel, Sink<T>&);
   void (*chunked_panel)(const ChunkedLayout<T>&, const T* panel, T* partial, Sink<T>&);
   void (*fastfood_panel)(const FastfoodLayout<T>&, const T* panel, T* scratch, Sink<T>&);
-  void (*flush)(Sink<T>&);
 
   // One-row form: phases of one sample, without the offsets.
   bool (*copy_row)(const Input<T>& X, int64_t row, T* x);

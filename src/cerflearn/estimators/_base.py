@@ -6,9 +6,10 @@ from abc import ABCMeta, abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cerflearn._typing import BoolArray, Float64Array, FloatArray
@@ -25,27 +26,39 @@ from cerflearn.spectral import SpectralLaw
 
 _FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
 _DEFAULT_OUTPUTS = 100
+_MOST_COLUMNS, _MOST_MACS = 2**30, 10**12  # far beyond any memory; arithmetic stays exact
 _THREADED_ROWS = 256  # the core uses one thread for fewer: asking joblib would cost more
 
 # What scikit-learn's messages leave out.
 _HINTS = {
     "could not convert string": "X must be numeric: encode text, for example with OneHotEncoder.",
+    "compatible with arrays of bytes/strings": "X must be numeric, encode text.",
     "Found array with 0": "X must have at least one row and one column.",
     "X contains infinity": "Replace or drop such values.",
+    "features as input": "Pass the columns that fit saw, in the same order.",
+    "inhomogeneous shape": "X must be a table: rows of equal length.",
 }
 
 
 def read_data(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check X: a finite array or CSR matrix, float32 or float64, with names and width recorded."""
+    # scikit-learn does not see the types of frames other than pandas: with a list it would make
+    # float64 of float32.
+    other_frame = hasattr(X, "to_numpy") and not hasattr(X, "iloc")
+    dtype: Any = "numeric" if other_frame else [np.float64, np.float32]
     try:
-        return validate_data(
-            estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset
-        )
+        X = validate_data(estimator, X, accept_sparse="csr", dtype=dtype, reset=reset)
     except ValueError as error:
         for sign, hint in _HINTS.items():
             if sign in str(error):
-                raise ValueError(f"{error} {hint}") from error
+                raise ValueError(f"{str(error).rstrip('.')}. {hint}") from error
         raise
+    if X.dtype in _FLOATS:
+        return X
+    converted = X.astype(np.float64)
+    if X.dtype.kind == "f" and X.dtype.itemsize > 8:
+        assert_all_finite(converted, input_name="X")  # longer floats may not fit
+    return converted
 
 
 class RandomFeatureMap(
@@ -88,6 +101,8 @@ class RandomFeatureMap(
         """
         self._check_parameters()
         rng = make_generator(self.random_state)
+        # A fit that fails leaves an estimator that is not fitted, never an old map and a new width.
+        self.__dict__.pop("feature_map_", None)
         X = read_data(self, X, reset=True)
         self.law_, self.gamma_ = resolve_law(self.kernel, self.gamma, X)
         self.feature_map_ = self._draw_map(X, rng)
@@ -126,7 +141,7 @@ class RandomFeatureMap(
         return self._transform_checked(X)
 
     def _transform_checked(self, X: Any) -> FloatArray:
-        check_is_fitted(self)
+        check_is_fitted(self, "feature_map_")
         X = read_data(self, X, reset=False)
         run = self.feature_map_.transform_sparse if issparse(X) else self.feature_map_.transform
         return run(X, n_threads=self._n_threads(X.shape[0]))
@@ -134,19 +149,30 @@ class RandomFeatureMap(
     def _n_threads(self, n_samples: int) -> int:
         if n_samples < _THREADED_ROWS:
             return 1
-        return int(effective_n_jobs(self.n_jobs))
+        if self.n_jobs is None:
+            return int(effective_n_jobs(None))  # 1, or what joblib.parallel_config says
+        # Not through joblib: these are threads of the core, which processes do not restrict.
+        n_jobs = self._check_n_jobs()
+        return n_jobs if n_jobs > 0 else max(1, cpu_count() + 1 + n_jobs)
 
     def _check_parameters(self) -> None:
         check_kernel_parameters(self.kernel, self.gamma)
         check_at_most_one("n_components", self.n_components, "macs", self.macs)
         for name in ("n_components", "macs"):
             if getattr(self, name) is not None:
-                check_integer(name, getattr(self, name), "a positive integer or None")
+                most = _MOST_COLUMNS if name == "n_components" else _MOST_MACS
+                must_be = f"a positive integer of at most {most:,}, or None"
+                check_integer(name, getattr(self, name), must_be, at_most=most)
         check_flag("paired", self.paired)
         if self.n_jobs is not None:
-            must_be = "None or an integer other than 0, such as 2, or -1 for all cores"
-            if check_integer("n_jobs", self.n_jobs, must_be, at_least=-(2**31)) == 0:
-                raise invalid("n_jobs", self.n_jobs, must_be)
+            self._check_n_jobs()
+
+    def _check_n_jobs(self) -> int:
+        must_be = "None or an integer other than 0, such as 2, or -1 for all cores"
+        n_jobs = check_integer("n_jobs", self.n_jobs, must_be, at_least=-(2**31))
+        if n_jobs == 0:
+            raise invalid("n_jobs", self.n_jobs, must_be)
+        return min(n_jobs, 2**15)
 
     @abstractmethod
     def _draw_map(self, X: Any, rng: np.random.Generator) -> FeatureMap:

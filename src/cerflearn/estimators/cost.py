@@ -58,9 +58,6 @@ def cost(estimator: Any) -> Cost:
     check_is_fitted(estimator)
     if isinstance(estimator, StandardScaler):
         return _scaler(estimator)
-    if hasattr(estimator, "_cost"):
-        counted: Cost = estimator._cost()
-        return counted
     for attribute, count in _COUNTERS.items():
         if hasattr(estimator, attribute):
             return count(estimator)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse
 from scipy.spatial.distance import pdist
+from sklearn.metrics.pairwise import manhattan_distances
 
 from cerflearn._typing import Float64Array
 from cerflearn._validation import check_number, invalid
@@ -17,6 +18,7 @@ GAMMA_MUST_BE = "a positive number, 'scale' or 'median'"
 
 _ABSOLUTE_KERNELS = ("laplacian", "cauchy")  # gamma has the unit 1 / x, not 1 / x^2
 _MEDIAN_ROWS = 1000
+_LARGEST_GAMMA = 1e100  # frequencies must not overflow, whatever their law
 _BLOCK_ELEMENTS = 2**18
 
 
@@ -35,6 +37,8 @@ def resolve_law(kernel: Any, gamma: Any, X: Any) -> tuple[SpectralLaw, float | N
     if isinstance(kernel, SpectralLaw):
         return kernel, None
     value = resolve_gamma(gamma, kernel, X)
+    if value > _LARGEST_GAMMA:
+        raise invalid("gamma", value, f"at most {_LARGEST_GAMMA:g}; scale X instead")
     return law_from_kernel(kernel, value), value
 
 
@@ -131,7 +135,20 @@ def _median_distance(X: Any, absolute: bool) -> float:
         return 0.0
     # pdist, not a matrix product: its bits do not depend on the threads of the BLAS.
     index = np.linspace(0, n_samples - 1, min(n_samples, _MEDIAN_ROWS)).round().astype(np.int64)
-    rows = X[index]
-    rows = rows.toarray() if issparse(rows) else rows
-    metric = "cityblock" if absolute else "sqeuclidean"
-    return float(np.median(pdist(rows.astype(np.float64), metric=metric)))
+    rows = X[index].astype(np.float64, copy=False)
+    if issparse(rows):
+        distances = _sparse_distances(rows, absolute)
+        return float(np.median(distances[np.triu_indices(len(index), k=1)]))
+    return float(np.median(pdist(rows, metric="cityblock" if absolute else "sqeuclidean")))
+
+
+def _sparse_distances(rows: Any, absolute: bool) -> Float64Array:
+    """|x - y|_1 or |x - y|_2^2, (n, n), on one thread and without making the rows dense."""
+    if absolute:
+        rows = _canonical(rows)
+        parts = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32))
+        distances: Float64Array = manhattan_distances(csr_matrix(parts, shape=rows.shape))
+        return distances
+    products: Float64Array = (rows @ rows.T).toarray()
+    norms = np.diag(products)
+    return np.maximum(norms[:, None] + norms - 2.0 * products, 0.0)

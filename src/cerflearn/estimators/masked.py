@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -26,7 +27,6 @@ from cerflearn.features.masks import (
 )
 
 _MOST_PER_MASK = 16  # more cost accuracy and gain no speed
-_MASK_LAWS = {"fixed": draw_fixed_masks, "beta_bernoulli": draw_beta_bernoulli_masks}
 
 
 class MaskedCERF(RandomFeatureMap):
@@ -63,7 +63,7 @@ class MaskedCERF(RandomFeatureMap):
         for the MACs of one; an odd ``n_components`` drops the last sine. False: one cosine with
         a random offset.
     mask_density : float or "auto", default="auto"
-        Share of the inputs that a mask reads, in (0, 1]. ``"auto"`` follows n_features: about
+        Share of all inputs that a mask reads, in (0, 1], at least one. ``"auto"``: about
         .05 for hundreds of inputs, more for fewer, and at least 4 inputs; with few projections,
         enough that each input could be read once.
     mask_law : {"fixed", "beta_bernoulli"}, default="fixed"
@@ -160,7 +160,7 @@ class MaskedCERF(RandomFeatureMap):
         if not (isinstance(self.mask_density, str) and self.mask_density == "auto"):
             must_be = "a number above 0 and at most 1, or 'auto'"
             check_number("mask_density", self.mask_density, must_be, above=0.0, at_most=1.0)
-        check_choice("mask_law", self.mask_law, tuple(_MASK_LAWS))
+        check_choice("mask_law", self.mask_law, ("fixed", "beta_bernoulli"))
         check_choice("group_size", self.group_size, (1, 2, 4, 8, 16))
         if not (isinstance(self.features_per_mask, str) and self.features_per_mask == "auto"):
             must_be = "a positive integer or 'auto'"
@@ -206,20 +206,21 @@ class MaskedCERF(RandomFeatureMap):
             return draw(-(-n_asked // per_mask), rng), self._n_outputs_asked()
         masks, n_projections = masks_within_budget(draw, int(self.macs), expected, per_mask, rng)
         if n_projections == 0:
-            raise self._budget_error(
-                int(masks.counts[0]), "the first projection", "or lower mask_density"
-            )
+            remedy = "or lower mask_density" + (" or group_size" if self.group_size > 1 else "")
+            raise self._budget_error(int(masks.counts[0]), "the first projection", remedy)
         return masks, self._n_outputs_of(n_projections)
 
     def _projections_per_mask(self, macs: float, n_usable: int) -> int:
         """As many as leave masks enough to read each usable input once, for "auto"."""
         if self.features_per_mask != "auto":
-            return int(self.features_per_mask)
+            return min(int(self.features_per_mask), max(1, math.ceil(macs)))  # one MAC each
         return int(np.clip(macs / n_usable, 1, _MOST_PER_MASK))
 
     def _draw_n_masks(self, usable: BoolArray, n_masks: int, rng: np.random.Generator) -> MaskSet:
-        draw = _MASK_LAWS[self.mask_law]
-        return draw(n_masks, usable, self.mask_density_, int(self.group_size), rng)
+        arguments = (n_masks, usable, self.mask_density_, int(self.group_size), rng)
+        if self.mask_law == "fixed":
+            return draw_fixed_masks(*arguments, 4 if self.mask_density == "auto" else 1)
+        return draw_beta_bernoulli_masks(*arguments)
 
 
 def varying_inputs(X: Any) -> BoolArray:

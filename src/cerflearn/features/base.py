@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,9 +74,6 @@ class FeatureMap(ABC):
     n_outputs: int
     paired: bool
     _cache: dict[Any, Any] = field(init=False, default_factory=dict)
-
-    multiplies_sparse: ClassVar[bool] = False
-    """Whether a sparse product with the dense frequencies may be quicker than the kernel."""
 
     def __post_init__(self) -> None:
         self._freeze("offsets", np.float64)
@@ -158,13 +155,17 @@ class FeatureMap(ABC):
             model = self._derived((dtype.char, level), lambda: self._pack(dtype.name, level))
         return model
 
-    def in_turns(self, dtype: np.dtype[Any]) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Frequencies and offsets divided by 2 pi, and amplitudes, all in ``dtype``."""
+    def sparse_factor(self) -> Any:
+        """Return what turns sparse rows into phases: an array, a CSR matrix, or None if nothing."""
+        return None
+
+    def in_turns(self, dtype: np.dtype[Any]) -> tuple[Any, FloatArray, FloatArray]:
+        """``sparse_factor`` and offsets divided by 2 pi, and amplitudes, all in ``dtype``."""
         turn = 2.0 * np.pi
         return self._derived(
             ("turns", dtype.char),
             lambda: (
-                np.ascontiguousarray(self.frequencies / turn, dtype=dtype),
+                (self.sparse_factor() / turn).astype(dtype),
                 (self.offsets / turn).astype(dtype),
                 self.amplitudes.astype(dtype),
             ),
@@ -232,9 +233,9 @@ class FeatureMap(ABC):
     def transform_sparse(self, X: Any, *, n_threads: int = 1) -> FloatArray:
         """Features of a SciPy sparse X, float32 or float64, in row blocks of bounded memory.
 
-        Rows are made dense for the native kernel. The exception are dense maps and an X of
-        which less than 1/16 is stored: SciPy's product, on one thread, is quicker for those. It
-        needs a copy of the frequencies in the dtype of X, which is kept.
+        Rows are made dense for the native kernel, or multiplied by SciPy, on one thread, where
+        few values are stored and that is quicker (dense and masked maps). The latter needs a
+        copy of the frequencies in the dtype of X, which is kept.
         """
         out = transform_sparse(self, X, n_threads)
         if out is None:

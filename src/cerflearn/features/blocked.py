@@ -76,8 +76,7 @@ class BlockedMap(FeatureMap):
         return np.repeat(np.arange(self.blocks.n_blocks), np.diff(self.kept_pointers))
 
     def _frequencies(self) -> Float64Array:
-        columns = self.block_of_projection * self.blocks.size + self.kept_rows
-        return materialise(self.blocks)[:, columns]
+        return materialise(self.blocks, self.kept_pointers, self.kept_rows)
 
     def _masks(self) -> BoolArray:
         signs = self.blocks.signs

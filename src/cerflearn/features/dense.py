@@ -42,8 +42,6 @@ class DenseMap(FeatureMap):
 
     weights: Float64Array
 
-    multiplies_sparse = True
-
     def __post_init__(self) -> None:
         super().__post_init__()
         self._freeze("weights", np.float64)
@@ -65,6 +63,10 @@ class DenseMap(FeatureMap):
 
     def _masks(self) -> BoolArray:
         return np.ones(self.weights.shape, dtype=np.bool_)
+
+    def sparse_factor(self) -> Any:
+        """Return the frequencies as they are."""
+        return self.frequencies
 
     def _pack(self, dtype: str, level: str) -> _native.Model:
         return _native.dense_model(

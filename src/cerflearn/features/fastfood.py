@@ -3,11 +3,13 @@ r"""Drawing Fastfood blocks: :math:`V = S H G Q H B` (Def. 4, Eq. 36; Prop. 5)."
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cerflearn._typing import Float64Array
+from cerflearn import _native
+from cerflearn._typing import Float64Array, IntArray
 from cerflearn.spectral import SpectralLaw
 
 
@@ -130,33 +132,39 @@ def draw_blocks(
     return FastfoodBlocks(signs, gaussian_diag, permutation, radii / norms, centres, n_features)
 
 
-def materialise(blocks: FastfoodBlocks) -> Float64Array:
-    """Frequencies (n_features, n_blocks * d): column j d + i is row i of block j, centre included.
+def materialise(
+    blocks: FastfoodBlocks,
+    kept_pointers: IntArray | None = None,
+    kept_rows: NDArray[np.integer[Any]] | None = None,
+) -> Float64Array:
+    """Frequencies (n_features, n_kept): their phases are ``X @ frequencies``, centres included.
 
-    The phases of all blocks are then ``X @ frequencies``.
+    Parameters
+    ----------
+    blocks : FastfoodBlocks
+        Structured frequencies.
+    kept_pointers, kept_rows : ndarrays of shape (n_blocks + 1,) and (n_kept,), optional
+        Block j keeps ``kept_rows[kept_pointers[j]:kept_pointers[j + 1]]``; by default all rows,
+        column j d + i then being row i of block j. Rows that are not kept cost nothing.
     """
-    n_features, size = blocks.n_features, blocks.size
-    hadamard = np.eye(n_features, size)
-    _walsh_hadamard(hadamard)
-    frequencies = np.empty((n_features, blocks.n_blocks, size))
+    size, level = blocks.size, _native.current_level()
+    if kept_pointers is None or kept_rows is None:
+        kept_pointers = np.arange(blocks.n_blocks + 1) * size
+        kept_rows = np.tile(np.arange(size), blocks.n_blocks)
+    frequencies = np.empty((blocks.n_features, len(kept_rows)))
     for j in range(blocks.n_blocks):
-        signs = blocks.signs[j % len(blocks.signs), :n_features]
-        rows = hadamard[:, blocks.permutation[j]]
-        rows *= signs[:, None] * blocks.gaussian_diag[j]
-        _walsh_hadamard(rows)
-        np.multiply(rows, blocks.row_scale[j], out=frequencies[:, j])
-    if blocks.centres is not None:
-        frequencies += blocks.centres.T[:, :, None]
-    return frequencies.reshape(n_features, -1)
-
-
-def _walsh_hadamard(rows: Float64Array) -> None:
-    """``rows @ scipy.linalg.hadamard(d)`` in place, d log2(d) additions a row of (n, d)."""
-    n_rows, size = rows.shape
-    step = 1
-    while step < size:
-        pairs = rows.reshape(n_rows, -1, 2, step)
-        upper = pairs[:, :, 0] - pairs[:, :, 1]
-        pairs[:, :, 0] += pairs[:, :, 1]
-        pairs[:, :, 1] = upper
-        step *= 2
+        columns = slice(kept_pointers[j], kept_pointers[j + 1])
+        kept = kept_rows[columns]
+        # Row i of S H G Q H B, from the left: unit vector i through the factors in turn.
+        unit = np.zeros((len(kept), size))
+        unit[np.arange(len(kept)), kept] = 1.0
+        _native.walsh_hadamard(unit, level)
+        rows = np.empty_like(unit)
+        rows[:, blocks.permutation[j]] = unit * blocks.gaussian_diag[j]
+        _native.walsh_hadamard(rows, level)
+        rows *= blocks.signs[j % len(blocks.signs)]
+        rows *= blocks.row_scale[j, kept, None]
+        frequencies[:, columns] = rows[:, : blocks.n_features].T
+        if blocks.centres is not None:
+            frequencies[:, columns] += blocks.centres[j][:, None]
+    return frequencies

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from cerflearn import _native
 from cerflearn._typing import BoolArray, Float64Array, IntArray
@@ -97,6 +98,11 @@ class MaskedMap(FeatureMap):
         masks = np.zeros((self.n_features, self.n_projections), dtype=np.bool_)
         masks[self._entries()] = True
         return masks
+
+    def sparse_factor(self) -> Any:
+        """Frequencies as a CSR matrix (n_features, n_projections)."""
+        shape = (self.n_features, self.n_projections)
+        return csr_array((self.values, self._entries()), shape=shape)
 
     def _pack(self, dtype: str, level: str) -> _native.Model:
         return _native.masked_model(

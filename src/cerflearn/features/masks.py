@@ -133,8 +133,9 @@ def draw_beta_bernoulli_masks(
     n_masks, usable_inputs, group_size, rng
         As in :func:`draw_fixed_masks`.
     density : float
-        Expected share of the usable groups that a mask reads, :math:`E[\pi_d] = g / (g + D')`,
-        from which the concentration g follows; 1 is the limit of a large g: all usable inputs.
+        Expected share of all groups that a mask reads, as in :func:`draw_fixed_masks`. The
+        concentration g follows from :math:`E[\pi_d] = g / (g + D')`, the share of the usable
+        groups; where that is 1 or more, the limit of a large g, masks read all usable inputs.
 
     Notes
     -----
@@ -145,7 +146,8 @@ def draw_beta_bernoulli_masks(
     """
     groups = _usable_groups(usable_inputs, density, group_size)
     n_groups = len(groups)
-    if density == 1.0:
+    density *= math.ceil(len(usable_inputs) / group_size) / n_groups
+    if density >= 1.0:
         return _expand(np.tile(np.arange(n_groups), n_masks), np.full(n_masks, n_groups), groups)
 
     # Logarithms, as Beta(a, 1) = U^(1/a) underflows for a small a; never 0, for the log of 1 - pi.

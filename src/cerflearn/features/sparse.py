@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from cerflearn import _native
 from cerflearn._typing import FloatArray
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
     from cerflearn.features.base import FeatureMap
 
 _BLOCK_ELEMENTS = 2**20  # of a dense copy of rows, or of phases: 4 or 8 MB a thread
-# The native kernel needs about a tenth of the time of SciPy's product for a multiply-accumulate,
-# and less than that when the frequencies exceed the cache.
-_PRODUCT_DENSITY = 1.0 / 16.0
+# In units of a multiply-accumulate of the native kernel: one of SciPy's product, which is more than
+# ten where the frequencies exceed the cache, and making one input dense.
+_PRODUCT_COST, _DENSE_COST = 16.0, 8.0
 
 
 def transform_sparse(feature_map: FeatureMap, X: Any, n_threads: int) -> FloatArray | None:
@@ -26,20 +27,27 @@ def transform_sparse(feature_map: FeatureMap, X: Any, n_threads: int) -> FloatAr
     if n_features != feature_map.n_features:
         raise ValueError(f"X has {n_features} features, the map {feature_map.n_features}.")
     out = np.empty((n_samples, feature_map.n_outputs), X.dtype)
-    # By the density of the whole of X, never of a block: bits must not depend on the blocks.
-    multiply = feature_map.multiplies_sparse and X.nnz < _PRODUCT_DENSITY * n_samples * n_features
-    model = feature_map.model(X.dtype)
-    width = feature_map.n_projections if multiply else n_features
-    n_rows = _BLOCK_ELEMENTS // width * max(1, n_threads)
-    # Below that the core sums in another order, which would change the bits.
-    for rows in _row_blocks(n_samples, max(n_rows, model.one_row_below, 1)):
-        if multiply:
-            finite = _run_product(feature_map, X[rows], out[rows])
-        else:
-            finite = model.transform(X[rows].toarray(), out[rows], n_threads)
-        if not finite:
-            return None
-    return out
+    if _product_is_quicker(feature_map, X):
+        blocks = _row_blocks(n_samples, _BLOCK_ELEMENTS // feature_map.n_projections)
+        finite = all(_run_product(feature_map, X[rows], out[rows]) for rows in blocks)
+    else:
+        model = feature_map.model(X.dtype)
+        n_rows = _BLOCK_ELEMENTS // n_features * max(1, n_threads)
+        # With fewer rows the core sums in another order, which would change the bits.
+        blocks = _row_blocks(n_samples, max(n_rows, model.one_row_below))
+        finite = all(model.transform(X[rows].toarray(), out[rows], n_threads) for rows in blocks)
+    return out if finite else None
+
+
+def _product_is_quicker(feature_map: FeatureMap, X: Any) -> bool:
+    """By the whole of X, never by a block: bits must not depend on the blocks."""
+    factor = feature_map.sparse_factor()
+    if factor is None:
+        return False
+    n_samples, n_features = X.shape
+    n_stored = factor.nnz if issparse(factor) else factor.size
+    product = _PRODUCT_COST * X.nnz / n_samples * n_stored / n_features
+    return bool(product < feature_map.cost().macs + _DENSE_COST * n_features)
 
 
 def _run_product(feature_map: FeatureMap, block: Any, out: FloatArray) -> bool:
@@ -47,6 +55,7 @@ def _run_product(feature_map: FeatureMap, block: Any, out: FloatArray) -> bool:
         return False
     frequencies, offsets, amplitudes = feature_map.in_turns(out.dtype)
     phases = block @ frequencies
+    phases = phases.toarray() if issparse(phases) else phases
     level = _native.current_level()
     _native.finish_phases(phases, offsets, amplitudes, out, feature_map.paired, level)
     return True
@@ -54,7 +63,7 @@ def _run_product(feature_map: FeatureMap, block: Any, out: FloatArray) -> bool:
 
 def _row_blocks(n_samples: int, n_rows: int) -> list[slice]:
     """Slices of nearly equal length and of ``n_rows`` at least, if there are as many."""
-    n_blocks = max(1, n_samples // n_rows)
+    n_blocks = max(1, n_samples // max(1, n_rows))
     return [
         slice(start, stop)
         for start, stop in pairwise(n_samples * i // n_blocks for i in range(n_blocks + 1))

@@ -91,6 +91,8 @@ class SpectralLaw(ABC):
                 f"X {first.shape} and Y {second.shape} must be 2-D with equally many columns; "
                 "reshape a single sample with X.reshape(1, -1)."
             )
+        if not (np.isfinite(first).all() and np.isfinite(second).all()):
+            raise ValueError("X or Y contains NaN or infinity; impute or drop such values.")
         return self._gram(first, second)
 
     @abstractmethod

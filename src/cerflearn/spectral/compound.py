@@ -133,10 +133,13 @@ class GaussianMixture(SpectralLaw):
         """Draw frequencies (n_features, n_projections), one a column.
 
         Components come in order, in runs of equal length (to one): neighbouring projections, the
-        rows of one block of Prop. 5, share a component.
+        rows of one block of Prop. 5, share a component. Where the runs start is random, so that
+        each projection has each component equally often on average, however few there are.
         """
         self._check_width(n_features)
-        component = np.arange(n_projections) * len(self.centres) // max(1, n_projections)
+        share = len(self.centres) / max(1, n_projections)
+        component = ((np.arange(n_projections) + rng.random()) * share).astype(np.int64)
+        component = np.minimum(component, len(self.centres) - 1)  # rounding may reach the end
         normal = rng.standard_normal((n_features, n_projections))
         return self.centres[component].T + self.spread * normal
 
