@@ -2,14 +2,16 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt $(shell find cpp -name '*.h' -o -name '*.cpp')
+CPP := $(shell find cpp -name '*.h' -o -name '*.cpp')
+SOURCES := pyproject.toml CMakeLists.txt $(CPP)
 # One BLAS thread: the tests compare bits and the benchmarks compare single threads.
 ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
+.NOTPARALLEL:
 .PHONY: help demo test test-sklearn lint format bench sanitize clean
 
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.ready-report  ## accuracy, MACs and time on bundled data: RBFSampler against our maps
 	$(BIN)/cerf demo
@@ -27,13 +29,13 @@ lint: $(VENV)/.ready-dev  ## ruff, mypy, clang-format, codespell
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror $$(git ls-files 'cpp/*.h' 'cpp/*.cpp')
-	$(BIN)/codespell $$(git ls-files '*.py' '*.md' '*.h' '*.cpp' '*.toml')
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	$(BIN)/codespell *.md *.toml src tests benchmarks cpp docs
 
 format: $(VENV)/.ready-dev  ## put Python and C++ into the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $$(git ls-files 'cpp/*.h' 'cpp/*.cpp')
+	$(BIN)/clang-format -i $(CPP)
 
 bench: $(VENV)/.ready-test  ## feature maps against their rivals, one run; writes benchmarks/results/transform.json
 	$(ENV) $(BIN)/python benchmarks/transform.py
@@ -49,7 +51,7 @@ clean:  ## remove environments and build products
 	rm -rf $(VENV) .venv-oldest build
 
 # --- set-up -----------------------------------------------------------------------------------
-$(VENV)/.ready-build:
+$(VENV)/.ready-build: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "cerflearn needs Python 3.11 or newer: make PYTHON=/path/to/python3"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \

@@ -24,7 +24,11 @@ def find(rows: list[dict[str, Any]], **wanted: Any) -> dict[str, Any] | None:
 def goal_text(row: dict[str, Any]) -> str:
     """Ratio, and what it falls short of."""
     ratio, goal = row["ratio_to_rbfsampler"], row.get("goal")
-    return f"{ratio:.1f}" + (f" (goal {goal:g} not reached)" if goal and ratio < goal else "")
+    text = f"{ratio:.1f}" + (f" (goal {goal:g} not reached)" if goal and ratio < goal else "")
+    if "ratio_to_xgpr" in row:
+        ratio, goal = row["ratio_to_xgpr"], row["xgpr_goal"]
+        text += f"; {ratio:.1f} xGPR's" + (f" (goal {goal:g})" if goal and ratio < goal else "")
+    return text
 
 
 def summary(results: dict[str, Any]) -> str:
@@ -33,7 +37,7 @@ def summary(results: dict[str, Any]) -> str:
         "| map | D | outputs | MACs | float32: ns/output | times | float64: ns/output | times |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    rows = [r for r in results["batch"] if r["n_threads"] == 1]
+    rows = results["batch"]
     for row in rows:
         if row["dtype"] == "float64":
             continue
@@ -54,6 +58,8 @@ def summary(results: dict[str, Any]) -> str:
         lines.append(f"| {row['case']} | {row['microseconds']:.1f} | {goal_text(row)} |")
     gains = results["two_threads_over_one"]
     lines += ["", f"Two threads: {min(gains.values()):.2f} to {max(gains.values()):.2f} times one."]
+    if results["memory"]:
+        lines[-1] += f" Memory beside the output: {results['memory']['beside_output_mb']:.1f} MB."
     return "\n".join(lines)
 
 
@@ -62,13 +68,13 @@ def details(results: dict[str, Any]) -> str:
     facts = results["environment"]
     gains = results["two_threads_over_one"]
     lines = [
-        f"Level {facts['level']}, {facts['compiler']}; measured multiply-add peak of one thread: "
+        f"{facts['cpu']}, level {facts['level']}, {facts['compiler']}; measured multiply-add peak of one thread: "
         f"{facts['peak_float32']:.0f} GFLOP/s in float32, {facts['peak_float64']:.0f} in float64.",
         "",
         "| map | D | outputs | float32: of peak | float64: of peak | two threads over one |",
         "|---|---|---|---|---|---|",
     ]
-    rows = [r for r in results["batch"] if r["n_threads"] == 1 and "macs" in r]
+    rows = [r for r in results["batch"] if "macs" in r]
     for row in rows:
         if row["dtype"] == "float64":
             continue

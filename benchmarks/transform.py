@@ -15,9 +15,9 @@ import json
 import os
 import platform
 import time
-import tracemalloc
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ import numpy as np
 import scipy
 import scipy.sparse
 import sklearn
+from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from threadpoolctl import threadpool_limits
 
@@ -135,8 +136,11 @@ GOALS: dict[tuple[int, str], tuple[float | None, float | None]] = {
 }
 
 
-def batch_section(dtype: str, n_threads: int, repeats: int) -> list[dict[str, Any]]:
-    """All maps and rivals over N_SAMPLES rows."""
+XGPR_GOAL = 8.0  # Fastfood in float32 against xGPR's map
+
+
+def batch_section(dtype: str, repeats: int) -> list[dict[str, Any]]:
+    """All maps and rivals over N_SAMPLES rows, one thread."""
     rows: list[dict[str, Any]] = []
     peak = _native.fma_peak(dtype, _native.current_level())
     generator = np.random.default_rng(0)
@@ -144,9 +148,7 @@ def batch_section(dtype: str, n_threads: int, repeats: int) -> list[dict[str, An
         X = generator.standard_normal((N_SAMPLES, n_features)).astype(dtype)
         runs = rivals(X, n_outputs, everything=n_features == 784)
         ours = cases(n_features, n_outputs, X)
-        for name, estimator in ours.items():
-            estimator.set_params(n_jobs=n_threads)
-            runs[name] = partial(estimator.transform, X)
+        runs |= {name: partial(estimator.transform, X) for name, estimator in ours.items()}
         if n_features == 784:
             runs["SciPy CSR, masked 0.1"] = csr_rival(X, ours["masked 0.1, independent"])
         xgpr = xgpr_rival(X, n_outputs) if n_features == 1000 else None
@@ -157,7 +159,6 @@ def batch_section(dtype: str, n_threads: int, repeats: int) -> list[dict[str, An
             row = {
                 "case": name,
                 "dtype": dtype,
-                "n_threads": n_threads,
                 "n_features": n_features,
                 "n_outputs": n_outputs,
                 "ns_per_output": seconds / N_SAMPLES / n_outputs * 1e9,
@@ -168,9 +169,10 @@ def batch_section(dtype: str, n_threads: int, repeats: int) -> list[dict[str, An
                 row["macs"] = macs
                 row["goal"] = GOALS.get((n_features, name), (None, None))[dtype == "float64"]
                 if "Fastfood" not in name:
-                    row["share_of_peak"] = 2 * macs * N_SAMPLES / seconds / 1e9 / peak / n_threads
+                    row["share_of_peak"] = 2 * macs * N_SAMPLES / seconds / 1e9 / peak
                 elif xgpr is not None:
                     row["ratio_to_xgpr"] = times["xGPR"] / seconds
+                    row["xgpr_goal"] = XGPR_GOAL if dtype == "float32" else None
             rows.append(row)
     return rows
 
@@ -200,22 +202,38 @@ def one_row_section(repeats: int) -> list[dict[str, Any]]:
     ]
 
 
-def memory_section() -> dict[str, float]:
-    """Bytes beside the output while transforming: Python's heap and the growth of the process."""
+def threads_section(repeats: int) -> dict[str, float]:
+    """Time with one thread over time with two, per map, both in turn in every round."""
+    gains = {}
+    generator = np.random.default_rng(0)
+    for n_features, n_outputs in ((784, 1024), (64, 512), (1000, 1024)):
+        X = generator.standard_normal((N_SAMPLES, n_features)).astype(np.float32)
+        for name, estimator in cases(n_features, n_outputs, X).items():
+            two = clone(estimator).set_params(n_jobs=2).fit(X[:100])
+            times = race(
+                {"one": partial(estimator.transform, X), "two": partial(two.transform, X)}, repeats
+            )
+            gains[f"{name}, D={n_features}"] = times["one"] / times["two"]
+    return gains
+
+
+def memory_section() -> dict[str, float] | None:
+    """Peak of the process beside the output while transforming on one thread; Linux only."""
+    if not Path("/proc/self/clear_refs").exists():
+        return None
+
+    def resident(name: str) -> int:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+
     X = np.random.default_rng(0).standard_normal((N_SAMPLES, 784)).astype(np.float32)
     estimator = masked(X, 1024, mask_density=0.1)
-    estimator.transform(X[:64])
-    tracemalloc.start()
-    before, _ = tracemalloc.get_traced_memory()
+    estimator.feature_map_.model(X.dtype)
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts from here
+    before = resident("VmRSS")
     out = estimator.transform(X)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    panel, partial, rows = 784 * 256, 1024 * 256, 48 * 256
-    return {
-        "output_mb": out.nbytes / 1e6,
-        "python_heap_beside_output_mb": (peak - before - out.nbytes) / 1e6,
-        "native_workspace_per_thread_mb": (panel + partial + rows) / 1e6,
-    }
+    beside = resident("VmHWM") - before - out.nbytes
+    return {"output_mb": out.nbytes / 1e6, "beside_output_mb": beside / 1e6, "goal_mb": 2.0}
 
 
 def print_batch(rows: list[dict[str, Any]]) -> None:
@@ -229,7 +247,7 @@ def print_batch(rows: list[dict[str, Any]]) -> None:
         extra = f", {row['ratio_to_xgpr']:.1f} times xGPR" if "ratio_to_xgpr" in row else ""
         macs = f"{row['macs']:,}" if "macs" in row else ""
         print(
-            f"| {row['n_features']} | {row['n_outputs']} | {row['dtype']} | {row['n_threads']} "
+            f"| {row['n_features']} | {row['n_outputs']} | {row['dtype']} "
             f"| {row['case']} | {macs} | {row['ns_per_output']:.2f} "
             f"| {row['ratio_to_rbfsampler']:.2f}{extra} | {goal} | {share} |"
         )
@@ -244,15 +262,12 @@ def print_one_row(rows: list[dict[str, Any]]) -> None:
         )
 
 
-def two_thread_gain(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """Time with one thread over time with two, per map."""
-    times = {(r["case"], r["n_features"], r["n_threads"]): r["ns_per_output"] for r in rows
-             if "macs" in r and r["dtype"] == "float32"}  # fmt: skip
-    return {
-        f"{case}, D={n_features}": seconds / times[case, n_features, 2]
-        for (case, n_features, n_threads), seconds in times.items()
-        if n_threads == 1 and (case, n_features, 2) in times
-    }
+def cpu_name() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor()
 
 
 def environment() -> dict[str, Any]:
@@ -264,6 +279,8 @@ def environment() -> dict[str, Any]:
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
         "machine": platform.machine(),
+        "cpu": cpu_name(),
+        "peers_missing": [] if find_spec("xGPR") else ["xGPR"],
         "peak_float32": _native.fma_peak("float32", level),
         "peak_float64": _native.fma_peak("float64", level),
         **_native.backend_info(),
@@ -273,24 +290,24 @@ def environment() -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer repeats")
-    parser.add_argument("--output", type=Path, default=RESULTS / "transform.json")
+    parser.add_argument("--output", type=Path, help="default: benchmarks/results/transform.json")
     arguments = parser.parse_args()
+    name = "transform-quick.json" if arguments.quick else "transform.json"
+    output = arguments.output or RESULTS / name
     repeats = 3 if arguments.quick else 15
     with threadpool_limits(1):
-        batch = [r for dtype in ("float32", "float64") for r in batch_section(dtype, 1, repeats)]
+        batch = [r for dtype in ("float32", "float64") for r in batch_section(dtype, repeats)]
         single = one_row_section(repeats)
-    with threadpool_limits(2):
-        batch += batch_section("float32", 2, repeats)
-    gains = two_thread_gain(batch)
+        memory = memory_section()
+    gains = threads_section(repeats)
     print_batch(batch)
     print_one_row(single)
     print("\n| two threads over one |  |\n|---|---|")
     for name, gain in gains.items():
         print(f"| {name} | {gain:.2f} |")
-    memory = memory_section()
-    print("\n" + ", ".join(f"{name} {value:.2f}" for name, value in memory.items()))
-    arguments.output.parent.mkdir(exist_ok=True)
-    arguments.output.write_text(
+    print(f"\nmemory: {memory}; peers missing: {environment()['peers_missing']}")
+    output.parent.mkdir(exist_ok=True)
+    output.write_text(
         json.dumps(
             {
                 "environment": environment(),
@@ -304,7 +321,7 @@ def main() -> None:
         )
         + "\n"
     )
-    print(f"\nwritten: {arguments.output}")
+    print(f"\nwritten: {output}")
 
 
 if __name__ == "__main__":
