@@ -68,8 +68,9 @@ def details(results: dict[str, Any]) -> str:
     facts = results["environment"]
     gains = results["two_threads_over_one"]
     lines = [
-        f"{facts['cpu']}, level {facts['level']}, {facts['compiler']}; measured multiply-add peak of one thread: "
-        f"{facts['peak_float32']:.0f} GFLOP/s in float32, {facts['peak_float64']:.0f} in float64.",
+        f"{facts['cpu']}, level {facts['level']}, {facts['compiler']}; measured multiply-add peak "
+        f"of one thread: {facts['peak_float32']:.0f} GFLOP/s in float32, "
+        f"{facts['peak_float64']:.0f} in float64.",
         "",
         "| map | D | outputs | float32: of peak | float64: of peak | two threads over one |",
         "|---|---|---|---|---|---|",

@@ -229,7 +229,7 @@ class ChunkedStructure final : public Structure<T> {
         (static_cast<int64_t>(n_features) * kPanelRowBytes + window - 1) / window;
     n_chunks_ = static_cast<int32_t>(std::max<int64_t>(1, std::min(wanted, mean / smallest)));
     chunk_pointers_ = Buffer<int64_t>(static_cast<int64_t>(n_chunks_) * (n_projections_ + 1));
-    rows_ = Buffer<uint32_t>(n_entries);
+    rows_ = Buffer<uint16_t>(n_entries);
     weights_ = Buffer<T>(n_entries);
     int64_t at = 0, pointer = 0;
     for (int64_t c = 0; c < n_chunks_; c++) {
@@ -237,7 +237,7 @@ class ChunkedStructure final : public Structure<T> {
         chunk_pointers_[pointer++] = at;
         const int64_t size = static_cast<int64_t>(projection.size());
         for (int64_t i = c * size / n_chunks_; i < (c + 1) * size / n_chunks_; i++, at++) {
-          rows_[at] = panel_offset(projection[static_cast<size_t>(i)].input);
+          rows_[at] = static_cast<uint16_t>(projection[static_cast<size_t>(i)].input);
           weights_[at] = projection[static_cast<size_t>(i)].weight;
         }
       }
@@ -277,7 +277,8 @@ class ChunkedStructure final : public Structure<T> {
   Buffer<T> offsets_;
   std::vector<std::vector<Entry>> projections_;  // only while packing
   Buffer<int64_t> chunk_pointers_, group_pointers_;
-  Buffer<uint32_t> rows_, group_inputs_;
+  Buffer<uint16_t> rows_;
+  Buffer<uint32_t> group_inputs_;
   Buffer<T> weights_, group_weights_;
 };
 
@@ -341,8 +342,9 @@ std::unique_ptr<Structure<T>> pack_dense(const DenseMap& map, const Outputs& out
 template <class T>
 std::unique_ptr<Structure<T>> pack_masked(const MaskedMap& map, const Outputs& outputs,
                                           const KernelTable<T>& kernels) {
-  // Below three projections a mask, the shared kernel loads the panel too often.
-  if (outputs.n_projections() < 3 * int64_t(map.n_masks)) {
+  // Below three projections a mask, the shared kernel loads the panel too often. It still serves
+  // maps of more inputs than the chunked layout can number.
+  if (outputs.n_projections() < 3 * int64_t(map.n_masks) && map.n_features <= kChunkedInputs) {
     return std::make_unique<ChunkedStructure<T>>(map, outputs, kernels);
   }
   const MaskView view{map.n_features,          map.n_masks, map.mask_pointers, map.mask_inputs,

@@ -55,10 +55,11 @@ template <class T>
 struct ChunkedLayout {
   int32_t n_chunks, n_projections;
   const int64_t* pointers;
-  const uint32_t* rows;  // byte offset of each input in the panel
+  const uint16_t* rows;  // panel row of each input: short, since all of it is read for each panel
   const T* weights;
   const T* offsets;
 };
+constexpr int32_t kChunkedInputs = 1 << 16;
 
 // Fastfood blocks: row_scale * H(gaussian_diag * permute(H(signs * x))) + centre.x + offset.
 template <class T>

@@ -11,14 +11,14 @@ namespace cerf::CERF_LEVEL {
 
 template <class T>
 struct ChunkCursor {
-  const uint32_t* rows;
+  const uint16_t* rows;
   const T* weights;
   int64_t count;
 };
 
 template <class T, int V>
 CERF_INLINE void add_row(Vec<T>* sum, const T* panel, const ChunkCursor<T>& at, int64_t i) {
-  const T* x = reinterpret_cast<const T*>(reinterpret_cast<const char*>(panel) + at.rows[i]);
+  const T* x = panel + static_cast<int64_t>(at.rows[i]) * kPanelWidth<T>;
   const Vec<T> b = broadcast<T>(at.weights[i]);
   CERF_UNROLL for (int v = 0; v < V; v++)
     sum[v] += b * load<T>(x + v * kLanes<T>);
