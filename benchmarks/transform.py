@@ -237,10 +237,8 @@ def memory_section() -> dict[str, float] | None:
 
 
 def print_batch(rows: list[dict[str, Any]]) -> None:
-    print(
-        "| D | K | dtype | threads | map | MACs | ns/output | times RBFSampler | goal | of peak |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print("| D | K | dtype | map | MACs | ns/output | times RBFSampler | goal | of peak |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for row in rows:
         share = f"{100 * row['share_of_peak']:.0f} %" if "share_of_peak" in row else ""
         goal = row.get("goal") or ""
