@@ -35,7 +35,7 @@ PACKAGES = {
     "spectral": {"scipy"},
     "features": {"scipy"},
     "learning": {"scipy"},
-    "engine": {"joblib"},
+    "engine": {"threadpoolctl"},
     "estimators": {"scipy", "sklearn", "joblib", "threadpoolctl"},
     "persistence": {"safetensors"},
     "cli": {"click"},

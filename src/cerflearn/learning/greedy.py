@@ -1,0 +1,247 @@
+r"""Greedy selection: simultaneous orthogonal matching pursuit of the teacher by learner columns.
+
+Each step adds the block S of columns that lowers the error of regressing the teacher on all chosen
+columns most. With learner and teacher made orthogonal to what is chosen, Q and R,
+
+.. math:: gain(S) = |P_{Q_S} R|^2 = tr\big((Q_S^\top Q_S)^{-1} (R^\top Q_S)^\top (R^\top Q_S)\big).
+
+Only :math:`L^\top L` and :math:`T^\top L` of the start are needed: one pass over the centred data,
+however many samples there are. The chosen columns are removed as in a pivoted Cholesky
+factorisation, whose rows are kept instead of updating the K x K matrix at each step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from cerflearn._typing import Float64Array, IntArray
+from cerflearn.learning.normalization import Normalize, fit_normalizer
+from cerflearn.learning.passes import UniformTask, uniform_block
+from cerflearn.learning.rows import Rows
+from cerflearn.learning.selection import check_n_components, rank_candidates
+
+# Added to the diagonal of a block, as a share of the column's energy: what is left of a column
+# that depends on those already chosen is rounding, and then gains nothing.
+_RIDGE = 1e-9
+
+# Share of the teacher's energy below which nothing is left to explain but what the ridge left.
+_EXPLAINED = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class GreedyResult:
+    """What the pursuit chose.
+
+    Attributes
+    ----------
+    ranking : ndarray of shape (n_candidates,), int64
+        Columns in the order they were chosen, ``n_components`` of them, then the others by what
+        they would still add.
+    errors : ndarray of shape (n_steps,)
+        Share of the teacher's energy that is left unexplained, after each step.
+    """
+
+    ranking: IntArray
+    errors: Float64Array
+
+
+def fit_greedy(
+    rows: Rows,
+    n_components: int,
+    *,
+    normalize: Normalize = "standardize",
+    units: IntArray | None = None,
+    groups: IntArray | None = None,
+) -> GreedyResult:
+    """Choose ``n_components`` columns one block after another.
+
+    Parameters
+    ----------
+    rows : Rows
+        Teacher and learner.
+    n_components : int
+        K'.
+    normalize : {"standardize", "center"} or None
+        See :mod:`cerflearn.learning.normalization`; scaling the learner changes nothing here.
+    units, groups : ndarray of shape (n_candidates,), int64, optional
+        Columns to choose together, see
+        :func:`cerflearn.learning.selection.rank_candidates`. Blocks are the groups, or the units
+        if there are no groups; a last group that does not fit is entered unit by unit, a last unit
+        by its first columns.
+
+    Returns
+    -------
+    GreedyResult
+        The first ``n_components`` columns of its ranking are the selector.
+
+    Examples
+    --------
+    >>> from cerflearn.engine.blocks import ArraySource
+    >>> from cerflearn.engine.serial import SerialEngine
+    >>> learner = np.random.default_rng(0).normal(size=(200, 5))
+    >>> teacher = learner[:, [1, 4]] @ [[0.6, -0.8], [0.8, 0.6]]
+    >>> result = fit_greedy(SerialEngine(ArraySource(teacher, learner)), 2)
+    >>> sorted(result.ranking[:2].tolist())
+    [1, 4]
+    """
+    with rows.session():
+        normalizer = fit_normalizer(rows, normalize)
+        stats = rows.map_reduce(uniform_block, UniformTask(normalizer, with_gram=True))
+        assert stats.cross is not None
+        assert stats.gram is not None
+        return pursue(
+            stats.gram, stats.cross, stats.teacher_energy, n_components, units=units, groups=groups
+        )
+
+
+def pursue(
+    gram: Float64Array,
+    cross: Float64Array,
+    teacher_energy: float,
+    n_components: int,
+    *,
+    units: IntArray | None = None,
+    groups: IntArray | None = None,
+) -> GreedyResult:
+    """Pursuit from Gram matrices; parameters as in :func:`fit_greedy`.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_candidates, n_candidates)
+        L^T L.
+    cross : ndarray of shape (n_outputs, n_candidates)
+        T^T L.
+    teacher_energy : float
+        |T|^2.
+    n_components, units, groups
+        As in :func:`fit_greedy`.
+    """
+    n_candidates = len(gram)
+    check_n_components(n_components, n_candidates)
+    units = np.arange(n_candidates) if units is None else units
+    labels = units if groups is None else groups
+    pursuit = _Pursuit(gram, cross, _index_blocks(labels), n_components)
+    chosen: list[int] = []
+    errors = [1.0]
+    while len(chosen) < n_components and errors[-1] > _EXPLAINED:
+        block = pursuit.best_block()
+        columns = pursuit.columns(block)
+        n_left = n_components - len(chosen)
+        if len(columns) > n_left:
+            order = np.arange(n_left)
+            if groups is not None:
+                inner = pursuit.residual(columns)
+                inner_units = _relabel(units[columns])
+                order = pursue(*inner, teacher_energy, n_left, units=inner_units).ranking
+            chosen += columns[order[:n_left]].tolist()
+            break
+        errors.append(errors[-1] - pursuit.take(block) / teacher_energy)
+        chosen += columns.tolist()
+    rest = rank_candidates(pursuit.column_gains(), units=units, groups=groups)
+    rest = rest[~np.isin(rest, chosen)]
+    ranking = np.concatenate([np.array(chosen, dtype=np.int64), rest])
+    return GreedyResult(ranking, np.maximum(np.array(errors[1:]), 0.0))
+
+
+class _Pursuit:
+    """Residual Gram matrices of all blocks, given the blocks taken so far.
+
+    With F the rows of the Cholesky factor taken so far (m, n_candidates) and P the parts of the
+    teacher along them (m, n_outputs), what is left is ``gram - F^T F`` and ``cross - P^T F``. Both
+    are formed for one block at a time; kept up to date are only the diagonal blocks of the first
+    and of the second's own Gram matrix, from which the gains follow.
+    """
+
+    def __init__(
+        self, gram: Float64Array, cross: Float64Array, index: IntArray, n_components: int
+    ) -> None:
+        self._gram, self._cross, self._index = gram, cross, index
+        self._real = index >= 0
+        most = n_components + index.shape[1]
+        self._factor = np.empty((most, len(gram)))
+        self._parts = np.empty((most, len(cross)))
+        self._n_rows = 0
+        self._taken = np.zeros(len(index), dtype=np.bool_)
+        pair = self._real[:, :, None] & self._real[:, None, :]
+        rows, columns = index[:, :, None], index[:, None, :]
+        self._learner = np.where(pair, gram[rows, columns], 0.0)
+        gathered = np.where(self._real, cross[:, index], 0.0)
+        self._teacher = np.einsum("mbi,mbj->bij", gathered, gathered, optimize=True)
+        # A padded or constant column gets 1 here and 0 elsewhere, and so gains nothing.
+        energy = np.where(self._real, np.diag(gram)[index], 0.0)
+        self._ridge = np.where(energy > 0.0, _RIDGE * energy, 1.0)
+
+    def columns(self, block: int) -> IntArray:
+        """Columns of a block."""
+        columns: IntArray = self._index[block][self._real[block]]
+        return columns
+
+    def best_block(self) -> int:
+        """Block with the largest gain for each of its columns; the first of equals."""
+        return int(np.argmax(np.where(self._taken, -np.inf, self._gains())))
+
+    def column_gains(self) -> Float64Array:
+        """Gain for each column of its block, (n_candidates,); 0 for blocks taken."""
+        each = np.where(self._taken, 0.0, np.maximum(self._gains(), 0.0))
+        gains = np.zeros(len(self._gram))
+        gains[self._index[self._real]] = np.repeat(each, self._real.sum(axis=1))
+        return gains
+
+    def residual(self, columns: IntArray) -> tuple[Float64Array, Float64Array]:
+        """Gram (s, s) and cross (n_outputs, s) matrices of columns, given the blocks taken."""
+        factor, parts = self._factor[: self._n_rows], self._parts[: self._n_rows]
+        own = factor[:, columns]
+        gram = self._gram[np.ix_(columns, columns)] - own.T @ own
+        return gram, self._cross[:, columns] - parts.T @ own
+
+    def take(self, block: int) -> float:
+        """Remove a block from all others; return its gain."""
+        columns, real = self.columns(block), self._real[block]
+        factor, parts = self._factor[: self._n_rows], self._parts[: self._n_rows]
+        gram, cross = self.residual(columns)
+        lower = scipy.linalg.cholesky(gram + np.diag(self._ridge[block][real]), lower=True)
+        new_rows = self._gram[columns] - factor[:, columns].T @ factor
+        new_rows = scipy.linalg.solve_triangular(lower, new_rows, lower=True)
+        new_parts = scipy.linalg.solve_triangular(lower, cross.T, lower=True)
+        overlap = new_parts @ self._cross - (new_parts @ parts.T) @ factor
+        self._downdate(new_rows, overlap, new_parts @ new_parts.T)
+        stop = self._n_rows + len(columns)
+        self._factor[self._n_rows : stop] = new_rows
+        self._parts[self._n_rows : stop] = new_parts
+        self._n_rows = stop
+        self._taken[block] = True
+        return float(np.vdot(new_parts, new_parts))
+
+    def _downdate(self, rows: Float64Array, overlap: Float64Array, energy: Float64Array) -> None:
+        """Bring the blocks up to date: with C the residual cross matrix, C - parts^T rows."""
+        g = np.where(self._real, rows[:, self._index], 0.0)
+        x = np.where(self._real, overlap[:, self._index], 0.0)
+        mixed = np.einsum("abi,abj->bij", x, g, optimize=True)
+        self._learner -= np.einsum("abi,abj->bij", g, g, optimize=True)
+        self._teacher -= mixed + mixed.transpose(0, 2, 1)
+        self._teacher += np.einsum("abi,ac,cbj->bij", g, energy, g, optimize=True)
+
+    def _gains(self) -> Float64Array:
+        """Gain of each block divided by its number of columns, (n_blocks,)."""
+        ridge = self._ridge[:, :, None] * np.eye(self._index.shape[1])
+        solved = np.linalg.solve(self._learner + ridge, self._teacher)
+        gains: Float64Array = np.trace(solved, axis1=1, axis2=2) / self._real.sum(axis=1)
+        return gains
+
+
+def _index_blocks(labels: IntArray) -> IntArray:
+    """Columns of each label, (n_labels, largest), filled up with -1."""
+    order = np.argsort(labels, kind="stable")
+    counts = np.bincount(labels)
+    starts = np.cumsum(counts) - counts
+    index = np.full((len(counts), counts.max()), -1)
+    index[labels[order], np.arange(len(labels)) - starts[labels[order]]] = order
+    return index[counts > 0]
+
+
+def _relabel(labels: IntArray) -> IntArray:
+    """Return the same classes, numbered from 0."""
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)

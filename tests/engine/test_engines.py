@@ -1,0 +1,149 @@
+"""Engines: same bits for any number of threads, errors reach the caller, BLAS is limited."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from cerflearn.engine.base import MergeTree
+from cerflearn.engine.blas import one_thread_blas
+from cerflearn.engine.blocks import ArraySource, ComputedSource
+from cerflearn.engine.serial import SerialEngine
+from cerflearn.engine.threads import ThreadsEngine, make_engine
+
+
+@dataclass
+class Text:
+    """Spells out the tree along which it was merged."""
+
+    text: str
+
+    def merge(self, other):
+        return Text(f"({self.text} {other.text})")
+
+
+@dataclass
+class Sum:
+    total: np.ndarray
+
+    def merge(self, other):
+        return Sum(self.total + other.total)
+
+
+def spell(state, rows):
+    return Text(f"{state}{rows[0]}")
+
+
+def weighted_gram(state, rows):
+    return Sum((rows * state).T @ rows)
+
+
+def blas_threads():
+    return {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(n_blocks=st.integers(1, 70), n_threads=st.integers(1, 4))
+def test_threads_merge_along_the_same_tree_as_serial(n_blocks, n_threads):
+    source = ArraySource(np.arange(n_blocks), block_rows=1)
+    expected = SerialEngine(source).map_reduce(spell, "b")
+    assert ThreadsEngine(source, n_threads).map_reduce(spell, "b") == expected
+    assert expected.text.replace("(", "").replace(")", "").split() == [
+        f"b{block}" for block in range(n_blocks)
+    ]
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(n_blocks=st.integers(1, 300))
+def test_merge_tree_is_as_shallow_as_it_can_be(n_blocks):
+    tree = MergeTree()
+    for block in range(n_blocks):
+        tree.push(Text(str(block)))
+    text = tree.result().text
+    depth = max(text[: i + 1].count("(") - text[: i + 1].count(")") for i in range(len(text)))
+    assert depth == int(np.ceil(np.log2(n_blocks)))
+
+
+def test_sums_have_the_same_bits_for_any_number_of_threads():
+    rows = np.random.default_rng(0).normal(size=(999, 37))
+    source = ArraySource(rows, block_rows=64)
+    expected = SerialEngine(source).map_reduce(weighted_gram, 0.3).total
+    for n_threads in (1, 2, 3):
+        total = ThreadsEngine(source, n_threads).map_reduce(weighted_gram, 0.3).total
+        assert total.tobytes() == expected.tobytes()
+    np.testing.assert_allclose(expected, 0.3 * rows.T @ rows, rtol=0, atol=999 * 2.0**-52 * 20)
+
+
+def test_an_error_in_a_block_reaches_the_caller_and_stops_the_others():
+    asked = []
+
+    def compute(start, stop):
+        asked.append(start)
+        if start == 3:
+            raise RuntimeError("block 3")
+        return (np.arange(start, stop),)
+
+    source = ComputedSource(compute, 1000, block_rows=1)
+    for engine in (SerialEngine(source), ThreadsEngine(source, 2)):
+        asked.clear()
+        with pytest.raises(RuntimeError, match="block 3"):
+            engine.map_reduce(spell, "b")
+        assert len(asked) < 20
+
+
+def test_no_rows_is_an_error():
+    for engine in (
+        SerialEngine(ArraySource(np.zeros(0))),
+        ThreadsEngine(ArraySource(np.zeros(0)), 2),
+    ):
+        with pytest.raises(ValueError, match="no rows"):
+            engine.map_reduce(spell, "b")
+
+
+def test_blas_runs_on_one_thread_inside_and_as_before_outside():
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = blas_threads()
+        with SerialEngine(ArraySource(np.zeros(3))).session():
+            assert blas_threads() == {1}
+        assert blas_threads() == before
+
+
+def test_the_limit_holds_until_the_last_of_overlapping_users_leaves():
+    entered, leave = threading.Event(), threading.Event()
+
+    def first_user():
+        with one_thread_blas():
+            entered.set()
+            leave.wait()
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = blas_threads()
+        thread = threading.Thread(target=first_user)
+        thread.start()
+        entered.wait()
+        with one_thread_blas():
+            leave.set()
+            thread.join()
+            assert blas_threads() == {1}
+        assert blas_threads() == before
+
+
+@pytest.mark.parametrize(("n_jobs", "n_threads"), [(None, 1), (1, 1), (3, 3), (50, 4)])
+def test_make_engine_follows_n_jobs_but_never_has_more_threads_than_blocks(n_jobs, n_threads):
+    engine = make_engine(ArraySource(np.zeros(4), block_rows=1), n_jobs)
+    assert getattr(engine, "n_threads", 1) == n_threads
+
+
+def test_make_engine_understands_all_cpus_and_refuses_zero():
+    source = ArraySource(np.zeros(4), block_rows=1)
+    assert getattr(make_engine(source, -1), "n_threads", 1) >= 1
+    with pytest.raises(ValueError, match="n_jobs=0"):
+        make_engine(source, 0)
+    with pytest.raises(ValueError, match="n_threads=0"):
+        ThreadsEngine(source, 0)

@@ -1,0 +1,84 @@
+"""The selector shared by all samples, against a direct computation on the data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cerflearn.engine.blocks import ArraySource
+from cerflearn.engine.serial import SerialEngine
+from cerflearn.learning.orthogonal import orthogonality_defect
+from cerflearn.learning.shared import fit_shared
+from oracle.cvem import shared_selector
+from oracle.problems import planted_problem
+
+
+def rows_of(teacher, learner, block_rows=32):
+    return SerialEngine(ArraySource(teacher, learner, block_rows=block_rows))
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_outputs=st.integers(1, 12),
+    n_components=st.integers(1, 10),
+    max_stages=st.integers(2, 8),
+)
+def test_selection_equals_the_direct_computation(seed, n_outputs, n_components, max_stages):
+    rng = np.random.default_rng(seed)
+    teacher, learner = rng.normal(size=(60, n_outputs)), rng.normal(size=(60, 10))
+    learner += teacher[:, :1]
+    seen = []
+    result = fit_shared(
+        rows_of(teacher, learner),
+        n_components,
+        max_stages=max_stages,
+        on_stage=lambda *a: seen.append(a),
+    )
+    counts = [round(10 ** (1 - s) * n_components**s) for s in np.linspace(0, 1, max_stages)]
+    T = teacher - teacher.mean(axis=0)
+    L = (learner - learner.mean(axis=0)) / learner.std(axis=0)
+    # The last entry of counts is ranked but not shortened further.
+    expected = shared_selector(T, L, counts[1:])
+    assert sorted(result.ranking[:n_components].tolist()) == expected.tolist()
+    assert [index for index, _ in seen] == list(range(max_stages))
+    assert result.n_iter == max_stages
+
+
+def test_rotation_scale_and_error_describe_the_kept_columns():
+    teacher, learner, planted = planted_problem(0)
+    result = fit_shared(rows_of(teacher, learner), len(planted))
+    assert sorted(result.ranking[: len(planted)].tolist()) == planted.tolist()
+    assert orthogonality_defect(result.rotation) < 1e-13
+    kept = learner[:, result.ranking[: len(planted)]]
+    T = (teacher - teacher.mean(axis=0)) / np.sqrt(teacher.var(axis=0).mean())
+    L = (kept - kept.mean(axis=0)) / kept.std(axis=0)
+    error = np.linalg.norm(T - result.scale * L @ result.rotation.T) ** 2 / np.linalg.norm(T) ** 2
+    assert result.errors[-1] == pytest.approx(error, abs=1e-12)
+    assert result.errors[-1] == pytest.approx(0.09 / 1.09, rel=0.1)  # the planted noise
+
+
+def test_groups_are_kept_whole():
+    teacher, learner, _ = planted_problem(2)
+    groups = np.arange(24) // 4
+    result = fit_shared(rows_of(teacher, learner), 10, groups=groups, units=np.arange(24) // 2)
+    kept = groups[result.ranking[:10]]
+    assert sorted(np.bincount(kept)[np.unique(kept)].tolist()) == [2, 4, 4]
+
+
+def test_constant_candidates_come_last_and_few_samples_suffice():
+    rng = np.random.default_rng(0)
+    teacher, learner = rng.normal(size=(6, 5)), rng.normal(size=(6, 20))
+    learner[:, 3] = 1.0
+    result = fit_shared(rows_of(teacher, learner), 12)
+    assert 3 not in result.ranking[:19]
+    assert sorted(result.ranking.tolist()) == list(range(20))
+
+
+@pytest.mark.parametrize("n_components", [0, 25])
+def test_impossible_numbers_of_components_are_refused(n_components):
+    teacher, learner, _ = planted_problem(2)
+    with pytest.raises(ValueError, match="must be between 1 and 24"):
+        fit_shared(rows_of(teacher, learner), n_components)
