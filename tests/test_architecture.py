@@ -25,6 +25,7 @@ ARROWS = {
     "persistence": {"estimators", "features", "spectral"},
     "export": {"estimators", "features", "spectral"},
     "cli": {"", "_native", "_validation", "estimators", "export", "features", "persistence"},
+    "plotting": set(),
     "": {"estimators", "export", "persistence"},  # the package itself: lazy public names
 }
 

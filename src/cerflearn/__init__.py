@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cerflearn.estimators.blocked import BlockedCERF
     from cerflearn.estimators.cost import cost
     from cerflearn.estimators.fastfood import FastfoodFeatures
     from cerflearn.estimators.masked import MaskedCERF
@@ -16,9 +17,17 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = ["FastfoodFeatures", "MaskedCERF", "RandomFourierFeatures", "__version__", "cost"]
+__all__ = [
+    "BlockedCERF",
+    "FastfoodFeatures",
+    "MaskedCERF",
+    "RandomFourierFeatures",
+    "__version__",
+    "cost",
+]
 
 _MODULES = {
+    "BlockedCERF": "cerflearn.estimators.blocked",
     "FastfoodFeatures": "cerflearn.estimators.fastfood",
     "MaskedCERF": "cerflearn.estimators.masked",
     "RandomFourierFeatures": "cerflearn.estimators.rff",

@@ -108,8 +108,13 @@ OWN = [
     (MaskedCERF, {"group_size": 3}, "group_size=3 is not valid: it must be 1, 2, 4, 8 or 16."),
     (MaskedCERF, {"group_size": 2.0}, "group_size=2.0 is not valid: it must be 1, 2, 4, 8 or"),
     (MaskedCERF, {"features_per_mask": 0}, "features_per_mask=0 is not valid: it must be a pos"),
-    (MaskedCERF, {"selector": "cvem"}, "selector='cvem' is not valid: it must be 'random'."),
-    (MaskedCERF, {"selector": None}, "selector=None is not valid: it must be 'random'."),
+    (MaskedCERF, {"selector": "best"}, "selector='best' is not valid: it must be 'cvem', 'shared'"),
+    (MaskedCERF, {"selector": None}, "selector=None is not valid: it must be 'cvem', 'shared'"),
+    (
+        MaskedCERF,
+        {"n_components": 20_000},
+        "50,000 candidate columns are too many for selector='greedy'",
+    ),
 ]
 
 

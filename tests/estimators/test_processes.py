@@ -60,7 +60,8 @@ def resident(name):
 X = np.ones((10_000, 784), np.float32)
 X[:, ::3] = np.linspace(0, 1, 10_000)[:, None]
 sampler = MaskedCERF(n_components=1024, paired=False, features_per_mask=1, mask_density=0.1,
-                     gamma=0.001, n_jobs=int(sys.argv[1]), random_state=0).fit(X[:50])
+                     gamma=0.001, n_jobs=int(sys.argv[1]), random_state=0,
+                     selector="random").fit(X[:50])
 sampler.feature_map_.model(X.dtype)
 with open("/proc/self/clear_refs", "w") as refs:
     refs.write("5")  # the peak starts from here

@@ -5,9 +5,12 @@ from __future__ import annotations
 from unittest import SkipTest
 
 import pytest
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cerflearn import FastfoodFeatures, MaskedCERF, RandomFourierFeatures
+from cerflearn import BlockedCERF, FastfoodFeatures, MaskedCERF, RandomFourierFeatures
+from cerflearn.spectral import Cauchy, Gaussian, Product
 
 EXPECTED_FAILURES: dict[str, str] = {}
 
@@ -20,6 +23,20 @@ ESTIMATORS = [
     MaskedCERF(),
     MaskedCERF(kernel="cauchy", paired=False, mask_law="beta_bernoulli", mask_density=0.4),
     MaskedCERF(kernel="laplacian", group_size=8, features_per_mask=1),
+    MaskedCERF(selector="random"),
+    MaskedCERF(selector="shared", teacher="nystroem", weights="nnls", n_jobs=2),
+    MaskedCERF(teacher="labels", paired=False, cache_bytes=0),
+    MaskedCERF(teacher=PCA(n_components=1), selector="shared", n_components=9),
+    MaskedCERF(teacher=LogisticRegression(), n_components=9),
+    # A wide tolerance: checks treat the warning that CVEM has not converged as an error.
+    MaskedCERF(selector="cvem", n_components=10, tol=1.0),
+    MaskedCERF.paper_setting(n_components=10, tol=1.0),
+    BlockedCERF(),
+    BlockedCERF(selector="random", shared_signs=True, paired=False),
+    BlockedCERF(kernel="laplacian", spread=0.5, select="outputs", weights="nnls"),
+    BlockedCERF(selector="cvem", teacher="kernel_pca", n_components=10, tol=1.0),
+    BlockedCERF(teacher="labels", selector="shared", scale_spread=0.5),
+    BlockedCERF(teacher=Product(Cauchy(1.0), Gaussian(0.5)), n_components=10),
 ]
 
 

@@ -48,7 +48,7 @@ def _methods() -> dict[str, Callable[..., Any]]:
         "RBFSampler (scikit-learn)": RBFSampler,
         "RandomFourierFeatures": RandomFourierFeatures,
         "FastfoodFeatures": FastfoodFeatures,
-        "MaskedCERF, untrained": MaskedCERF,
+        "MaskedCERF, untrained": partial(MaskedCERF, selector="random"),
     }
 
 

@@ -40,19 +40,35 @@ _HINTS = {
 }
 
 
-def read_data(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Check X: a finite array or CSR matrix, float32 or float64, with names and width recorded."""
+def read_data(estimator: Any, X: Any, *, reset: bool, y: Any = None) -> Any:
+    """Check X: a finite array or CSR matrix, float32 or float64, with names and width recorded.
+
+    With y, which must have as many rows and be finite where it has numbers, both are returned.
+    """
     # scikit-learn does not see the types of frames other than pandas: with a list it would make
     # float64 of float32.
     other_frame = hasattr(X, "to_numpy") and not hasattr(X, "iloc")
-    dtype: Any = "numeric" if other_frame else [np.float64, np.float32]
+    settings: dict[str, Any] = {
+        "accept_sparse": "csr",
+        "dtype": "numeric" if other_frame else [np.float64, np.float32],
+        "reset": reset,
+    }
     try:
-        X = validate_data(estimator, X, accept_sparse="csr", dtype=dtype, reset=reset)
+        if y is not None:
+            X, y = validate_data(estimator, X, y=y, multi_output=True, **settings)
+        else:
+            X = validate_data(estimator, X, **settings)
     except ValueError as error:
         for sign, hint in _HINTS.items():
             if sign in str(error):
                 raise ValueError(f"{str(error).rstrip('.')}. {hint}") from error
         raise
+    X = _as_float(X)
+    return X if y is None else (X, y)
+
+
+def _as_float(X: Any) -> Any:
+    """Keep float32 and float64, make float64 of other numbers."""
     if X.dtype in _FLOATS:
         return X
     converted = X.astype(np.float64)
@@ -225,3 +241,12 @@ class RandomFeatureMap(
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def varying_inputs(X: Any) -> BoolArray:
+    """Which columns of an array or CSR matrix hold more than one value, (n_features,)."""
+    highest, lowest = X.max(axis=0), X.min(axis=0)
+    if issparse(X):
+        highest, lowest = highest.toarray().ravel(), lowest.toarray().ravel()
+    varying: BoolArray = highest > lowest
+    return varying

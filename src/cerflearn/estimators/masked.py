@@ -1,35 +1,15 @@
-"""Masked random features: each projection reads a few inputs."""
+"""Masked random features, chosen from candidates to imitate a teacher."""
 
 from __future__ import annotations
 
-import math
-from functools import partial
-from typing import Any
+from typing import Any, Self
 
-import numpy as np
-from scipy.sparse import issparse
-
-from cerflearn._typing import BoolArray
-from cerflearn._validation import check_choice, check_integer, check_number
-from cerflearn.estimators._base import RandomFeatureMap
-from cerflearn.features.base import projections_for
-from cerflearn.features.masked import (
-    DrawMasks,
-    MaskedMap,
-    draw_masked_map,
-    masks_within_budget,
-)
-from cerflearn.features.masks import (
-    MaskSet,
-    automatic_density,
-    draw_beta_bernoulli_masks,
-    draw_fixed_masks,
-)
-
-_MOST_PER_MASK = 16  # more cost accuracy and gain no speed
+from cerflearn.engine.blocks import CACHE_BYTES
+from cerflearn.estimators._masked_drawing import MaskedDrawing
+from cerflearn.features.masked import MaskedMap
 
 
-class MaskedCERF(RandomFeatureMap):
+class MaskedCERF(MaskedDrawing):
     r"""Random Fourier features that read few inputs each (Prop. 3, Eq. 35).
 
     .. math:: \cos(\rho\, (\epsilon \odot \omega)^\top x + b), \qquad
@@ -75,11 +55,52 @@ class MaskedCERF(RandomFeatureMap):
     features_per_mask : int or "auto", default="auto"
         Projections that share a mask, for speed; MACs do not depend on it. ``"auto"``: 16, or
         fewer in small maps, so that the masks together can read every input.
-    selector : {"random"}, default="random"
-        How projections are chosen: as they are drawn.
+    n_candidates : int, default=None
+        Columns to choose from, at least as many as outputs; whole pairs if ``paired``.
+    selected_fraction : float, default=None
+        Number of outputs divided by that of the candidates, in (0, 1]. At most one of
+        ``n_candidates`` and ``selected_fraction``; .4 if both are None.
+    teacher : {"rff", "nystroem", "kernel_pca", "labels"}, SpectralLaw or estimator, default="rff"
+        What the outputs are to imitate. ``"rff"``: dense random features of the same kernel, one
+        column for each candidate (of another law, if ``teacher`` is one). ``"nystroem"``,
+        ``"kernel_pca"``: of the same kernel, built from at most 1,000 evenly spread rows.
+        ``"labels"``: one-hot classes or centred targets; ``fit`` then needs y. An estimator is
+        cloned and fitted on X and y (``FrozenEstimator`` keeps its fit), and its ``transform``
+        used, or ``decision_function``, ``predict_proba`` or a regressor's ``predict``.
+    selector : {"greedy", "shared", "cvem", "random"}, default="greedy"
+        How outputs are chosen. ``"cvem"``: constrained variational EM (section 2), each sample
+        with a selector of its own until the end. ``"shared"``: one selector for all samples
+        already while learning, candidates dropped step by step. ``"greedy"``: one after the
+        other, the one that lowers the error of regressing the teacher on all chosen most.
+        ``"random"``: as they are drawn, without candidates and teacher. Pairs are chosen as
+        one, and with ``features_per_mask`` above 1 whole masks by their mean score, of which
+        the last may be cut.
+    solver : {"procrustes", "admm"}, default="procrustes"
+        M-step of ``"cvem"``: the exact one, or the paper's (Eqs. 28-34).
+    normalize : {"standardize", "center"} or None, default="standardize"
+        Of both embeddings while learning: columns centred and the learner's scaled, only
+        centred, or as printed in the paper, which then prefers features that hardly vary.
+    spectral_penalty : float or "adaptive", default="adaptive"
+        :math:`\alpha` of ADMM (Eq. 28); adaptive: such that :math:`|W|_2 = 1`.
+    weights : {"equal", "nnls"}, default="equal"
+        Equal amplitudes, :math:`\sqrt{1/P}` for P pairs and :math:`\sqrt{2/P}` for P cosines; or
+        the non-negative weights for which inner products are closest to the teacher's, where
+        outputs with weight 0 are replaced by the next candidates as long as there are any.
+    max_stages : int, default=20
+        Most stages of ``"cvem"``, which are followed by 3 with a fixed rotation; steps from all
+        candidates to the outputs of ``"shared"``.
+    tol : float, default=1e-3
+        ``"cvem"`` has converged if the lower bound changes by less than this for each value of
+        the teacher.
+    cache_bytes : int, default=2 GiB
+        Most memory for teacher and candidates of the training rows, which are computed anew in
+        each stage where they do not fit. The bits of the result do not depend on it.
+    verbose : int, default=0
+        Above 0: print a line after each stage. scikit-learn's callbacks (1.9 or later,
+        ``set_callbacks``) are told of each stage too.
     n_jobs : int, default=None
-        Threads of ``transform``: None is 1 unless in a ``joblib.parallel_config``, -1 all cores.
-        The bits of the result do not depend on it.
+        Threads of ``fit`` and ``transform``: None is 1 unless in a ``joblib.parallel_config``,
+        -1 all cores. The bits of the result do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the draw.
 
@@ -102,6 +123,26 @@ class MaskedCERF(RandomFeatureMap):
         Density asked of the mask law.
     features_per_mask_ : int
         Projections that share a mask.
+    selector_ : ndarray of shape (n_components_,), int64
+        Chosen candidate columns, ascending.
+    feature_proba_ : ndarray of shape (n_candidates_,)
+        :math:`E[\pi_k]`, the probability with which samples select each candidate, for
+        ``"cvem"``; 1 for chosen and 0 for other candidates else.
+    rotation_ : ndarray of shape (teacher's columns, n_candidates_)
+        W of ``"cvem"``; other selectors have none.
+    scale_ : float
+        c of Eq. 7 for the normalised embeddings, of ``"cvem"`` and ``"shared"``; reported only.
+    lower_bounds_ : ndarray of shape (n_iter_,)
+        Bound of Eq. 15 after each stage of ``"cvem"``. With one selector the posterior is
+        certain: for ``"shared"`` and ``"greedy"``, the log-likelihood (at the noise that fits
+        best) after each step, less that of selecting nothing.
+    errors_ : ndarray of shape (n_iter_,)
+        Share of the teacher's energy that is unexplained, after each step of ``"shared"`` and
+        ``"greedy"``.
+    n_iter_ : int
+        Stages or steps taken.
+    n_candidates_ : int
+        Columns that were chosen from.
     n_components_, n_projections_, n_macs_ : int
         Output columns, frequencies, and MACs of one row.
     n_features_in_ : int
@@ -113,6 +154,7 @@ class MaskedCERF(RandomFeatureMap):
     --------
     RandomFourierFeatures : Frequencies that read all inputs.
     FastfoodFeatures : Structured frequencies.
+    BlockedCERF : Learned choice of structured frequencies.
 
     Examples
     --------
@@ -138,7 +180,18 @@ class MaskedCERF(RandomFeatureMap):
         mask_law: Any = "fixed",
         group_size: Any = 1,
         features_per_mask: Any = "auto",
-        selector: Any = "random",
+        n_candidates: Any = None,
+        selected_fraction: Any = None,
+        teacher: Any = "rff",
+        selector: Any = "greedy",
+        solver: Any = "procrustes",
+        normalize: Any = "standardize",
+        spectral_penalty: Any = "adaptive",
+        weights: Any = "equal",
+        max_stages: Any = 20,
+        tol: Any = 1e-3,
+        cache_bytes: Any = CACHE_BYTES,
+        verbose: Any = 0,
         n_jobs: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -151,82 +204,43 @@ class MaskedCERF(RandomFeatureMap):
         self.mask_law = mask_law
         self.group_size = group_size
         self.features_per_mask = features_per_mask
+        self.n_candidates = n_candidates
+        self.selected_fraction = selected_fraction
+        self.teacher = teacher
         self.selector = selector
+        self.solver = solver
+        self.normalize = normalize
+        self.spectral_penalty = spectral_penalty
+        self.weights = weights
+        self.max_stages = max_stages
+        self.tol = tol
+        self.cache_bytes = cache_bytes
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not (isinstance(self.mask_density, str) and self.mask_density == "auto"):
-            must_be = "a number above 0 and at most 1, or 'auto'"
-            check_number("mask_density", self.mask_density, must_be, above=0.0, at_most=1.0)
-        check_choice("mask_law", self.mask_law, ("fixed", "beta_bernoulli"))
-        check_choice("group_size", self.group_size, (1, 2, 4, 8, 16))
-        if not (isinstance(self.features_per_mask, str) and self.features_per_mask == "auto"):
-            must_be = "a positive integer or 'auto'"
-            check_integer("features_per_mask", self.features_per_mask, must_be)
-        check_choice("selector", self.selector, ("random",))
+    @classmethod
+    def paper_setting(cls, **parameters: Any) -> Self:
+        """Return an estimator as in section 4 of the paper; ``parameters`` are added or override.
 
-    def _draw_map(self, X: Any, rng: np.random.Generator) -> MaskedMap:
-        usable = varying_inputs(X)
-        if not usable.any():
-            usable = ~usable  # nothing is known of the data: every input may vary later
-        self.mask_density_ = self._density(X.shape[1])
-        masks, n_outputs = self._draw_masks(usable, rng)
-        return draw_masked_map(
-            masks,
-            int(usable.sum()),
-            X.shape[1],
-            n_outputs,
-            self.law_,
-            rng,
-            paired=bool(self.paired),
-            features_per_mask=self.features_per_mask_,
-            group_size=int(self.group_size),
-        )
+        Masks of density .4, each with one cosine, .4 of the candidates chosen by CVEM with ADMM,
+        equal weights. Embeddings are standardised: as printed, the paper's figures do not come
+        out.
 
-    def _density(self, n_features: int) -> float:
-        if self.mask_density != "auto":
-            return float(self.mask_density)
-        if self.macs is not None:  # the number of projections follows from the density
-            return automatic_density(n_features)
-        return automatic_density(n_features, self._n_projections_asked())
-
-    def _n_projections_asked(self) -> int:
-        return projections_for(self._n_outputs_asked(), bool(self.paired))
-
-    def _draw_masks(self, usable: BoolArray, rng: np.random.Generator) -> tuple[MaskSet, int]:
-        """Masks and the number of output columns, from the one of n_components and macs given."""
-        draw: DrawMasks = partial(self._draw_n_masks, usable)
-        expected = max(self.mask_density_ * len(usable), 1.0)
-        n_asked = self._n_projections_asked()
-        budget = expected * n_asked if self.macs is None else float(self.macs)
-        per_mask = self.features_per_mask_ = self._projections_per_mask(budget, int(usable.sum()))
-        if self.macs is None:
-            return draw(-(-n_asked // per_mask), rng), self._n_outputs_asked()
-        masks, n_projections = masks_within_budget(draw, int(self.macs), expected, per_mask, rng)
-        if n_projections == 0:
-            remedy = "or lower mask_density" + (" or group_size" if self.group_size > 1 else "")
-            raise self._budget_error(int(masks.counts[0]), "the first projection", remedy)
-        return masks, self._n_outputs_of(n_projections)
-
-    def _projections_per_mask(self, macs: float, n_usable: int) -> int:
-        """As many as leave masks enough to read each usable input once, for "auto"."""
-        if self.features_per_mask != "auto":
-            return min(int(self.features_per_mask), max(1, math.ceil(macs)))  # one MAC each
-        return int(np.clip(macs / n_usable, 1, _MOST_PER_MASK))
-
-    def _draw_n_masks(self, usable: BoolArray, n_masks: int, rng: np.random.Generator) -> MaskSet:
-        arguments = (n_masks, usable, self.mask_density_, int(self.group_size), rng)
-        if self.mask_law == "fixed":
-            return draw_fixed_masks(*arguments, 4 if self.mask_density == "auto" else 1)
-        return draw_beta_bernoulli_masks(*arguments)
-
-
-def varying_inputs(X: Any) -> BoolArray:
-    """Which columns of an array or CSR matrix hold more than one value, (n_features,)."""
-    highest, lowest = X.max(axis=0), X.min(axis=0)
-    if issparse(X):
-        highest, lowest = highest.toarray().ravel(), lowest.toarray().ravel()
-    varying: BoolArray = highest > lowest
-    return varying
+        Examples
+        --------
+        >>> MaskedCERF.paper_setting(macs=4000).selector
+        'cvem'
+        """
+        setting: dict[str, Any] = {
+            "mask_density": 0.4,
+            "features_per_mask": 1,
+            "paired": False,
+            "selected_fraction": None if "n_candidates" in parameters else 0.4,
+            "teacher": "rff",
+            "selector": "cvem",
+            "solver": "admm",
+            "normalize": "standardize",
+            "weights": "equal",
+        }
+        return cls(**(setting | parameters))

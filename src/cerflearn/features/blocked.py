@@ -197,15 +197,31 @@ def draw_blocked_map(
     )
 
 
-def blocks_within_budget(macs: int, n_features: int, *, shared_signs: bool = False) -> int:
-    """Count the whole blocks that a budget pays for.
+def block_prices(
+    n_features: int, *, shared_signs: bool = False, centred: bool = False
+) -> tuple[int, int]:
+    """MACs of each whole block, and those due once for all blocks that share their signs.
+
+    Examples
+    --------
+    >>> block_prices(16), block_prices(16, shared_signs=True), block_prices(16, centred=True)
+    ((176, 0), (96, 80), (192, 0))
+    """
+    size = padded_size(n_features)
+    one = fastfood_macs(1, size, shared_signs=shared_signs)
+    each = fastfood_macs(2, size, shared_signs=shared_signs) - one
+    return each + (n_features if centred else 0), one - each
+
+
+def blocks_within_budget(
+    macs: int, n_features: int, *, shared_signs: bool = False, centred: bool = False
+) -> int:
+    """Count the whole blocks that a budget pays for; ``centred``: each has a centre.
 
     Examples
     --------
     >>> blocks_within_budget(400, 16), blocks_within_budget(400, 16, shared_signs=True)
     (2, 3)
     """
-    size = padded_size(n_features)
-    one = fastfood_macs(1, size, shared_signs=shared_signs)
-    each = fastfood_macs(2, size, shared_signs=shared_signs) - one
-    return 0 if macs < one else 1 + (macs - one) // each
+    each, once = block_prices(n_features, shared_signs=shared_signs, centred=centred)
+    return max(0, macs - once) // each

@@ -1,0 +1,260 @@
+r"""Teachers: the embedding that the selected features are to imitate (section 2, Eqs. 5-7).
+
+A teacher yields its rows :math:`\phi(x_n)` in float64 for any range of training rows, the same
+bits at every call; nothing of the size n_samples x n_outputs is stored, but for labels.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone, is_regressor
+from sklearn.decomposition import KernelPCA
+from sklearn.frozen import FrozenEstimator
+from sklearn.kernel_approximation import Nystroem
+from sklearn.utils import get_tags
+from sklearn.utils.multiclass import type_of_target
+
+from cerflearn._typing import Float64Array
+from cerflearn._validation import invalid
+from cerflearn.estimators._rows import TrainingData, batch_features, to_dense
+from cerflearn.features.base import FeatureMap
+from cerflearn.features.dense import draw_dense_map
+from cerflearn.learning.weights import fixed_rows
+from cerflearn.spectral import SpectralLaw
+
+TEACHERS = ("rff", "nystroem", "kernel_pca", "labels")
+"""Teachers with a name."""
+
+KERNEL_ROWS = 1000
+"""Most training rows, evenly spread, that ``"nystroem"`` and ``"kernel_pca"`` are built from."""
+
+_METHODS = ("transform", "decision_function", "predict_proba")
+
+
+class Teacher(Protocol):
+    """Something that yields rows."""
+
+    def rows(self, start: int, stop: int) -> Float64Array:
+        """Return rows ``[start, stop)``, shape (stop - start, n_outputs)."""
+
+
+class MapTeacher:
+    """Features of a map, such as dense random Fourier features (Eq. 1)."""
+
+    def __init__(self, data: TrainingData, feature_map: FeatureMap) -> None:
+        self._data = data
+        self._map = feature_map
+
+    def rows(self, start: int, stop: int) -> Float64Array:
+        """Return rows ``[start, stop)``."""
+        return batch_features(self._map, self._data.dense(start, stop))
+
+
+class KernelTeacher:
+    """Nystroem features or kernel principal components of an exact kernel.
+
+    Parameters
+    ----------
+    data : TrainingData
+        The rows.
+    law : SpectralLaw
+        With a kernel in closed form.
+    transformer : Nystroem or KernelPCA
+        Not fitted, for precomputed kernels.
+    n_rows : int
+        Training rows that the kernel is taken with, evenly spread.
+    """
+
+    def __init__(self, data: TrainingData, law: SpectralLaw, transformer: Any, n_rows: int) -> None:
+        self._data = data
+        self._law = law
+        self._basis = to_dense(data.X[fixed_rows(data.n_samples, n_rows)])
+        self._transformer = transformer.fit(law.kernel(self._basis))
+
+    def rows(self, start: int, stop: int) -> Float64Array:
+        """Return rows ``[start, stop)``."""
+        kernel = self._law.kernel(self._data.dense(start, stop), self._basis)
+        return np.asarray(self._transformer.transform(kernel), dtype=np.float64)
+
+
+class ArrayTeacher:
+    """Rows of an array, such as encoded labels."""
+
+    def __init__(self, values: Float64Array) -> None:
+        self._values = values
+
+    def rows(self, start: int, stop: int) -> Float64Array:
+        """Return rows ``[start, stop)``."""
+        return self._values[start:stop]
+
+
+class EstimatorTeacher:
+    """Output of a fitted estimator: of its first method among ``transform``,
+    ``decision_function``, ``predict_proba`` and, for regressors, ``predict``.
+    """  # noqa: D205
+
+    def __init__(self, data: TrainingData, estimator: Any) -> None:
+        self._data = data
+        self._estimator = estimator
+        self._method = _method_of(estimator)
+
+    def rows(self, start: int, stop: int) -> Float64Array:
+        """Return rows ``[start, stop)``; ``ValueError`` if they do not match or are not finite."""
+        output = getattr(self._estimator, self._method)(self._data.slice(start, stop))
+        output = output.toarray() if issparse(output) else output
+        values = np.asarray(output, dtype=np.float64)
+        values = values[:, None] if values.ndim == 1 else values
+        if values.ndim != 2 or len(values) != stop - start or values.shape[1] == 0:
+            raise ValueError(
+                f"The teacher {self._estimator!r} gives an output of shape {values.shape} for "
+                f"{stop - start} rows of X: its {self._method} must give one row for each, and "
+                "at least one column."
+            )
+        if not np.isfinite(values).all():
+            raise ValueError(
+                f"The teacher {self._estimator!r} gives NaN or infinity in rows {start} to "
+                f"{stop - 1}: its {self._method} must be finite."
+            )
+        return values
+
+
+def check_teacher(teacher: Any) -> None:
+    """Refuse what is neither a name, nor a law, nor an estimator with a usable output."""
+    if isinstance(teacher, SpectralLaw) or (isinstance(teacher, str) and teacher in TEACHERS):
+        return
+    usable = not isinstance(teacher, str | type) and hasattr(teacher, "fit")
+    if not usable or _method_of(teacher) == "":
+        names = ", ".join(repr(name) for name in TEACHERS)
+        raise invalid(
+            "teacher",
+            teacher,
+            f"{names}, a law of cerflearn.spectral, or an estimator (not a class) with transform, "
+            "decision_function or predict_proba, or a regressor",
+        )
+
+
+def reads_target(teacher: Any) -> bool:
+    """Whether ``fit`` needs y: for ``"labels"``, and for estimators whose tags say so."""
+    if isinstance(teacher, str):
+        return teacher == "labels"
+    if isinstance(teacher, FrozenEstimator | type) or not hasattr(teacher, "__sklearn_tags__"):
+        return False
+    return bool(get_tags(teacher).target_tags.required)
+
+
+def make_teacher(
+    teacher: Any,
+    data: TrainingData,
+    law: SpectralLaw,
+    n_columns: int,
+    paired: bool,
+    rng: np.random.Generator,
+) -> Teacher:
+    r"""Build the teacher that the parameter ``teacher`` names.
+
+    Parameters
+    ----------
+    teacher : {"rff", "nystroem", "kernel_pca", "labels"}, SpectralLaw or estimator
+        ``"rff"``: dense features of ``law``; a law: dense features of it. ``"nystroem"``,
+        ``"kernel_pca"``: of the exact kernel of ``law``, on at most 1,000 evenly spread rows.
+        ``"labels"``: see :func:`encode_labels`. An estimator is cloned, its missing random
+        states are drawn, and it is fitted on X and y.
+    data : TrainingData
+        The rows.
+    law : SpectralLaw
+        Of the learner's kernel.
+    n_columns : int
+        Columns of ``"rff"``, and the most that kernel teachers have: the number of candidates.
+    paired : bool
+        Whether random features are pairs of cosine and sine.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
+    if isinstance(teacher, SpectralLaw) or teacher == "rff":
+        law = teacher if isinstance(teacher, SpectralLaw) else law
+        width = data.X.shape[1]
+        return MapTeacher(data, draw_dense_map(width, n_columns, law, rng, paired=paired))
+    if isinstance(teacher, str) and teacher == "labels":
+        return ArrayTeacher(encode_labels(data.y))
+    if isinstance(teacher, str):
+        return _kernel_teacher(teacher, data, law, n_columns)
+    return EstimatorTeacher(data, _seeded(clone(teacher), rng).fit(data.frame, data.y))
+
+
+def encode_labels(y: Any) -> Float64Array:
+    """One-hot classes, or centred targets, (n_samples, n_outputs).
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        Checked. Classes where scikit-learn's ``type_of_target`` says so (text and whole numbers);
+        other numbers are targets of a regression; a table of 0 and 1 is taken as it is.
+
+    Examples
+    --------
+    >>> encode_labels(np.array(["no", "yes", "no"]))
+    array([[1., 0.],
+           [0., 1.],
+           [1., 0.]])
+    >>> encode_labels(np.array([0.5, 2.5]))
+    array([[-1.],
+           [ 1.]])
+    """
+    y = y.toarray() if issparse(y) else np.asarray(y)
+    columns = y[:, None] if y.ndim == 1 else y
+    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    if kind in ("binary", "multiclass", "multiclass-multioutput"):
+        encoded = np.concatenate([_one_hot(column) for column in columns.T], axis=1)
+        if encoded.shape[1] == columns.shape[1]:
+            raise ValueError(
+                "y has one class only: teacher='labels' needs two or more to learn from."
+            )
+        return encoded
+    targets: Float64Array = columns.astype(np.float64)
+    targets -= targets.mean(axis=0)
+    if not (np.ptp(columns, axis=0) > 0).any():
+        raise ValueError("y is constant: teacher='labels' has nothing to learn from.")
+    return targets
+
+
+def _one_hot(labels: Any) -> Float64Array:
+    classes, codes = np.unique(labels, return_inverse=True)
+    return np.eye(len(classes))[codes]
+
+
+def _kernel_teacher(name: str, data: TrainingData, law: SpectralLaw, n_columns: int) -> Teacher:
+    if not law.has_kernel:
+        raise invalid("teacher", name, f"'rff' for {law!r}, whose kernel has no closed form")
+    n_rows = min(data.n_samples, KERNEL_ROWS)
+    n_components = min(n_columns, n_rows)
+    if name == "nystroem":
+        # All rows of the kernel handed over are used; the seed orders the columns only.
+        nystroem = Nystroem(kernel="precomputed", n_components=n_components, random_state=0)
+        return KernelTeacher(data, law, nystroem, n_components)
+    pca = KernelPCA(kernel="precomputed", n_components=n_components, eigen_solver="dense")
+    return KernelTeacher(data, law, pca, n_rows)
+
+
+def _method_of(estimator: Any) -> str:
+    """Name of the method whose output is the teacher; empty if there is none."""
+    for name in _METHODS:
+        if hasattr(estimator, name):
+            return name
+    return "predict" if hasattr(estimator, "predict") and is_regressor(estimator) else ""
+
+
+def _seeded(estimator: Any, rng: np.random.Generator) -> Any:
+    """Give random states that are None a seed, so that the same seed gives the same teacher."""
+    if not hasattr(estimator, "get_params"):
+        return estimator
+    parameters = estimator.get_params(deep=True)
+    missing = sorted(
+        name
+        for name, value in parameters.items()
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    )
+    seeds = {name: int(rng.integers(2**31)) for name in missing}
+    return estimator.set_params(**seeds) if seeds else estimator

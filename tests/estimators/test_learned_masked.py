@@ -1,0 +1,495 @@
+"""MaskedCERF with a teacher: which candidates are kept, at what price, with which bits."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import RidgeClassifier, RidgeClassifierCV
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from cerflearn import MaskedCERF
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(80, 12))
+X[:, 5] = 1.0
+Y = np.arange(80) % 3
+LEARNED = ("cvem", "shared", "greedy")
+QUICK = {"tol": 1.0, "random_state": 0}  # CVEM converges at once
+
+
+def learned_attributes(sampler):
+    names = ("selector_", "feature_proba_", "lower_bounds_", "rotation_", "scale_", "errors_")
+    values = {name: getattr(sampler, name) for name in names if hasattr(sampler, name)}
+    arrays = sampler.feature_map_.to_arrays()
+    return values | arrays
+
+
+def assert_same_bits(first, second):
+    ours, theirs = learned_attributes(first), learned_attributes(second)
+    assert ours.keys() == theirs.keys()
+    for name, value in ours.items():
+        np.testing.assert_array_equal(value, theirs[name], err_msg=name)
+
+
+# --- what is kept -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("selector", LEARNED)
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("n_components", [1, 9, 10])
+@pytest.mark.parametrize("features_per_mask", [1, 3])
+def test_the_selector_names_the_candidates_that_are_kept(
+    selector, paired, n_components, features_per_mask
+):
+    parameters = {
+        "n_candidates": 30,
+        "selector": selector,
+        "paired": paired,
+        "mask_density": 0.4,
+        "features_per_mask": features_per_mask,
+        **QUICK,
+    }
+    sampler = MaskedCERF(n_components=n_components, **parameters).fit(X)
+    everything = MaskedCERF(n_components=30, **parameters).fit(X)  # the same candidates, all kept
+    chosen = sampler.selector_
+    assert chosen.dtype == np.int64
+    assert len(chosen) == n_components == sampler.transform(X).shape[1]
+    assert (np.diff(chosen) > 0).all()
+    projections = np.unique(chosen // 2) if paired else chosen
+    np.testing.assert_array_equal(sampler.frequencies_, everything.frequencies_[:, projections])
+    np.testing.assert_array_equal(sampler.offsets_, everything.offsets_[projections])
+    # Equal weights belong to the number that is kept.
+    factor = np.sqrt(everything.n_projections_ / len(projections))
+    wanted = factor * everything.transform(X)[:, chosen]
+    np.testing.assert_allclose(sampler.transform(X), wanted, atol=1e-12)
+    assert sampler.feature_proba_.shape == (30,) == (sampler.n_candidates_,)
+
+
+@pytest.mark.parametrize("selector", LEARNED)
+def test_whole_masks_are_kept_but_for_the_last(selector):
+    sampler = MaskedCERF(
+        n_components=40, n_candidates=96, features_per_mask=6, selector=selector, **QUICK
+    ).fit(X)
+    kept = np.bincount(np.unique(sampler.selector_ // 2) // 6, minlength=8)
+    assert sorted(kept) == [0, 0, 0, 0, 2, 6, 6, 6]
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_cvem_keeps_the_most_probable_pairs(paired):
+    sampler = MaskedCERF(
+        n_components=10, selector="cvem", features_per_mask=1, paired=paired, **QUICK
+    ).fit(X)
+    score = sampler.feature_proba_.reshape(-1, 2 if paired else 1).mean(axis=1)
+    kept = np.unique(sampler.selector_ // (2 if paired else 1))
+    assert score[kept].min() >= np.delete(score, kept).max()
+
+
+def test_cvem_leaves_what_it_learned():
+    sampler = MaskedCERF(n_components=10, n_candidates=24, selector="cvem", random_state=0).fit(X)
+    rotation = sampler.rotation_
+    assert rotation.shape == (24, 24)
+    np.testing.assert_allclose(rotation.T @ rotation, np.eye(24), atol=1e-10)
+    assert sampler.n_iter_ == len(sampler.lower_bounds_)
+    assert (np.diff(sampler.lower_bounds_) > -1e-8 * np.abs(sampler.lower_bounds_[1:])).all()
+    assert sampler.scale_ > 0.0
+    assert not hasattr(sampler, "errors_")
+    labels = clone(sampler).set_params(teacher="labels").fit(X, Y)
+    assert labels.rotation_.shape == (3, 24)
+
+
+@pytest.mark.parametrize("selector", ["shared", "greedy"])
+def test_other_selectors_decide_for_all_samples(selector):
+    sampler = MaskedCERF(n_components=10, n_candidates=24, selector=selector).fit(X)
+    np.testing.assert_array_equal(np.flatnonzero(sampler.feature_proba_), sampler.selector_)
+    assert set(sampler.feature_proba_) == {0.0, 1.0}
+    assert sampler.n_iter_ == len(sampler.errors_) == len(sampler.lower_bounds_)
+    assert ((sampler.errors_ >= 0.0) & (sampler.errors_ <= 1.0)).all()
+    assert not hasattr(sampler, "rotation_")
+    assert hasattr(sampler, "scale_") == (selector == "shared")
+
+
+def test_fitting_anew_forgets_what_another_selector_learned():
+    sampler = MaskedCERF(n_components=4, selector="cvem", **QUICK).fit(X)
+    sampler.set_params(selector="random").fit(X)
+    for name in ("rotation_", "scale_", "lower_bounds_", "n_iter_", "errors_"):
+        assert not hasattr(sampler, name)
+    np.testing.assert_array_equal(sampler.selector_, np.arange(4))
+
+
+class Untouchable(TransformerMixin, BaseEstimator):
+    """A teacher that must not be asked."""
+
+    def fit(self, X, y=None):
+        raise AssertionError("fitted")
+
+    transform = fit
+
+
+def test_random_selection_draws_what_is_needed_and_asks_no_teacher():
+    sampler = MaskedCERF(n_components=9, selector="random", teacher=Untouchable(), random_state=0)
+    assert sampler.fit(X).n_candidates_ == 9
+    with pytest.raises(AssertionError, match="fitted"):
+        sampler.set_params(selector="greedy").fit(X)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "n_candidates"),
+    [
+        ({}, 26),  # 10 / .4 = 25, as pairs
+        ({"paired": False}, 25),
+        ({"selected_fraction": 0.1}, 100),
+        ({"selected_fraction": 1.0}, 10),
+        ({"n_candidates": 11}, 12),
+        ({"n_candidates": 11, "paired": False}, 11),
+        ({"n_candidates": 10}, 10),
+    ],
+    ids=str,
+)
+def test_the_number_of_candidates_follows_the_parameters(parameters, n_candidates):
+    assert MaskedCERF(n_components=10, **parameters).fit(X).n_candidates_ == n_candidates
+
+
+def test_the_papers_setting_is_one_call():
+    sampler = MaskedCERF.paper_setting(n_components=10, random_state=0)
+    wanted = {
+        "mask_density": 0.4,
+        "selected_fraction": 0.4,
+        "paired": False,
+        "features_per_mask": 1,
+        "weights": "equal",
+        "normalize": "standardize",
+        "selector": "cvem",
+        "solver": "admm",
+        "n_components": 10,
+    }
+    assert wanted.items() <= sampler.get_params().items()
+    assert sampler.fit(X).n_candidates_ == 25
+    assert set(sampler.masks_.sum(axis=0)) == {5}
+    other = MaskedCERF.paper_setting(n_components=10, n_candidates=40, mask_density=0.2)
+    assert other.fit(X).n_candidates_ == 40
+
+
+# --- price ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("selector", LEARNED)
+@pytest.mark.parametrize("mask_law", ["fixed", "beta_bernoulli"])
+@pytest.mark.parametrize("weights", ["equal", "nnls"])
+@pytest.mark.parametrize("features_per_mask", [1, 4])
+def test_a_budget_holds_after_selection(selector, mask_law, weights, features_per_mask):
+    for seed, macs in enumerate((12, 60, 300)):
+        sampler = MaskedCERF(
+            macs=macs,
+            mask_law=mask_law,
+            mask_density=0.35,
+            selector=selector,
+            weights=weights,
+            features_per_mask=features_per_mask,
+            tol=1.0,
+            random_state=seed,
+        ).fit(X)
+        assert sampler.n_macs_ == sampler.masks_.sum() <= macs
+        assert sampler.n_candidates_ > sampler.n_components_ == len(sampler.selector_)
+        if mask_law == "fixed":
+            assert sampler.n_macs_ > macs - 12
+
+
+def test_a_budget_gives_as_many_outputs_as_without_learning():
+    counts = {
+        MaskedCERF(macs=700, mask_density=0.3, selector=selector, **QUICK).fit(X).n_components_
+        for selector in (*LEARNED, "random")
+    }
+    assert len(counts) == 1
+
+
+# --- bits -------------------------------------------------------------------------------------
+
+ROWS = np.random.default_rng(1).normal(size=(2_500, 10))  # three blocks
+
+
+@pytest.mark.parametrize("selector", LEARNED)
+@pytest.mark.parametrize("teacher", ["rff", "nystroem", "labels"])
+def test_threads_and_cache_do_not_change_a_bit(selector, teacher):
+    y = ROWS[:, 0] * ROWS[:, 1]
+    sampler = MaskedCERF(
+        n_components=12, selector=selector, teacher=teacher, weights="nnls", max_stages=4, **QUICK
+    )
+    wanted = clone(sampler).fit(ROWS, y)
+    # Some blocks kept, all recomputed, threads, and all of it.
+    for change in ({"cache_bytes": 600_000}, {"cache_bytes": 0}, {"n_jobs": 2}):
+        assert_same_bits(clone(sampler).set_params(**change).fit(ROWS, y), wanted)
+    assert_same_bits(clone(sampler).set_params(cache_bytes=0, n_jobs=2).fit(ROWS, y), wanted)
+    assert_same_bits(pickle.loads(pickle.dumps(wanted)), wanted)
+
+
+@pytest.mark.parametrize("selector", LEARNED)
+def test_layout_and_container_do_not_change_a_bit(selector):
+    rows = np.where(np.random.default_rng(2).random(ROWS.shape) < 0.3, ROWS, 0.0)[:1_030]
+    sampler = MaskedCERF(n_components=8, selector=selector, gamma=0.1, max_stages=4, **QUICK)
+    wanted = clone(sampler).fit(rows)
+    for other in (np.asfortranarray(rows), sp.csr_array(rows), sp.csc_matrix(rows)):
+        assert_same_bits(clone(sampler).fit(other), wanted)
+
+
+@pytest.mark.parametrize("selector", LEARNED)
+def test_single_precision_is_learned_from_in_double(selector):
+    single = X.astype(np.float32)
+    sampler = MaskedCERF(n_components=8, selector=selector, gamma=0.1, **QUICK)
+    fitted = clone(sampler).fit(single)
+    assert fitted.transform(single).dtype == np.float32
+    assert_same_bits(fitted, clone(sampler).fit(single.astype(np.float64)))
+
+
+def test_a_last_block_of_one_row_is_computed_like_the_others():
+    sampler = MaskedCERF(n_components=8, random_state=0)
+    assert clone(sampler).fit(ROWS[:1_025]).n_components_ == 8
+
+
+# --- data and parameters ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("selector", LEARNED)
+@pytest.mark.parametrize("features_per_mask", [1, 5])
+@pytest.mark.parametrize("n_samples", [2, 3, 20])
+def test_fewer_samples_than_candidates_work(selector, features_per_mask, n_samples):
+    for seed in range(5):
+        sampler = MaskedCERF(
+            n_components=44,
+            selector=selector,
+            features_per_mask=features_per_mask,
+            tol=1.0,
+            random_state=seed,
+        ).fit(X[:n_samples])
+        assert sampler.n_candidates_ == 110
+        assert np.isfinite(sampler.transform(X)).all()
+
+
+@pytest.mark.parametrize("selector", LEARNED)
+def test_one_sample_is_refused(selector):
+    with pytest.raises(ValueError, match=r"X has one sample \(n_samples = 1\): selector="):
+        MaskedCERF(selector=selector).fit(X[:1])
+    assert MaskedCERF(selector="random").fit(X[:1]).n_components_ == 100
+
+
+@pytest.mark.parametrize("selector", LEARNED)
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_constant_data_are_refused(selector, container):
+    with pytest.raises(ValueError, match="X is constant, all its rows are equal"):
+        MaskedCERF(selector=selector).fit(container(np.ones((9, 4))))
+
+
+BAD = [
+    ({"n_components": 0}, "n_components=0 is not valid: it must be a positive integer"),
+    ({"n_candidates": 0}, "n_candidates=0 is not valid: it must be a positive integer or None"),
+    ({"n_candidates": 9}, "n_candidates=9 is not valid: it must be at least the number of outp"),
+    ({"n_candidates": 20, "selected_fraction": 0.5}, "are not valid together"),
+    ({"selected_fraction": 0.0}, "selected_fraction=0.0 is not valid: it must be a number above"),
+    ({"selected_fraction": 1.5}, "selected_fraction=1.5 is not valid"),
+    ({"selector": "best"}, "selector='best' is not valid: it must be 'cvem', 'shared', 'greedy'"),
+    ({"solver": "svd"}, "solver='svd' is not valid: it must be 'procrustes' or 'admm'"),
+    ({"normalize": "l2"}, "normalize='l2' is not valid: it must be 'standardize', 'center' or N"),
+    ({"spectral_penalty": -1.0}, "spectral_penalty=-1.0 is not valid: it must be 'adaptive' or"),
+    ({"spectral_penalty": "auto"}, "spectral_penalty='auto' is not valid"),
+    ({"weights": "free"}, "weights='free' is not valid: it must be 'equal' or 'nnls'"),
+    ({"weights": "nnls", "selector": "random"}, "weights='nnls' is not valid: it must be 'equal'"),
+    ({"max_stages": 0}, "max_stages=0 is not valid: it must be a positive integer"),
+    ({"tol": -1e-3}, "tol=-0.001 is not valid: it must be a number that is not negative"),
+    ({"cache_bytes": -1}, "cache_bytes=-1 is not valid: it must be a number of bytes"),
+    ({"verbose": "much"}, "verbose='much' is not valid"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), BAD, ids=[str(p) for p, _ in BAD])
+def test_bad_parameters_are_named_with_value_and_remedy(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        MaskedCERF(**({"n_components": 10} | parameters)).fit(X)
+
+
+@pytest.mark.parametrize("solver", ["procrustes", "admm"])
+@pytest.mark.parametrize("normalize", ["standardize", "center", None])
+@pytest.mark.parametrize("spectral_penalty", ["adaptive", 0.5])
+def test_every_way_of_learning_learns(solver, normalize, spectral_penalty):
+    sampler = MaskedCERF(
+        n_components=6,
+        selector="cvem",
+        solver=solver,
+        normalize=normalize,
+        spectral_penalty=spectral_penalty,
+        **QUICK,
+    )
+    assert np.isfinite(sampler.fit(X).lower_bounds_).all()
+
+
+# --- progress ---------------------------------------------------------------------------------
+
+
+def test_one_warning_tells_that_cvem_has_not_converged():
+    sampler = MaskedCERF(n_components=10, selector="cvem", max_stages=2, tol=0.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sampler.fit(X)
+    assert [w.category for w in caught] == [ConvergenceWarning]
+    assert "max_stages=2" in str(caught[0].message)
+    assert sampler.n_iter_ == 2 + 3
+
+
+@pytest.mark.parametrize("selector", LEARNED)
+def test_verbose_prints_a_line_for_each_stage(selector, capsys):
+    sampler = MaskedCERF(n_components=6, selector=selector, max_stages=3, verbose=1, **QUICK)
+    sampler.fit(X)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == (1 if selector == "greedy" else sampler.n_iter_)
+    assert all(line.startswith("[MaskedCERF] stage ") for line in lines)
+    sampler.set_params(verbose=0).fit(X)
+    assert capsys.readouterr().out == ""
+
+
+class Log:
+    """A callback of scikit-learn that writes down what it is told."""
+
+    def __init__(self, stop_after=None):
+        self.events = []
+        self.stop_after = stop_after
+
+    def setup(self, estimator, context):
+        self.events.append("setup")
+
+    def on_fit_task_begin(self, estimator, context, *, X=None):
+        self.events.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context, *, X=None):
+        self.events.append(f"end {context.task_name}")
+        return self.events.count("end stage") == self.stop_after
+
+    def teardown(self, estimator, context):
+        self.events.append("teardown")
+
+
+@pytest.mark.parametrize("selector", [*LEARNED, "random"])
+def test_callbacks_are_told_of_each_stage(selector):
+    pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks from 1.9")
+    log = Log()
+    sampler = MaskedCERF(n_components=6, selector=selector, max_stages=3, **QUICK)
+    sampler.set_callbacks(log).fit(X)
+    n_stages = {"greedy": 1, "random": 0}.get(selector, getattr(sampler, "n_iter_", 0))
+    stages = ["begin stage", "end stage"] * (n_stages + 1 if n_stages else 0)
+    assert log.events == ["setup", "begin fit", *stages, "end fit", "teardown"]
+    silent = MaskedCERF(n_components=6, selector=selector, max_stages=3, **QUICK).fit(X)
+    np.testing.assert_array_equal(silent.frequencies_, sampler.frequencies_)
+
+
+def test_a_callback_can_stop_cvem():
+    pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks from 1.9")
+    sampler = MaskedCERF(n_components=6, selector="cvem", tol=0.0)
+    sampler.set_callbacks(Log(stop_after=2)).fit(X)
+    assert sampler.n_iter_ == 2
+    assert sampler.transform(X).shape == (80, 6)
+
+
+# --- what it is good for ----------------------------------------------------------------------
+
+
+def nonlinear_problem(seed):
+    """24 inputs of which three matter."""
+    rng = np.random.default_rng(seed)
+    data = rng.normal(size=(1_500, 24))
+    return data, (np.sin(2.0 * data[:, 0]) + data[:, 1] * data[:, 2] > 0.0).astype(int)
+
+
+@pytest.mark.parametrize("selector", LEARNED)
+def test_labels_as_teacher_find_the_inputs_that_matter(selector):
+    gains, shares = [], []
+    for seed in range(6):
+        data, y = nonlinear_problem(seed)
+        sampler = MaskedCERF(
+            gamma=0.05,
+            n_components=60,
+            mask_density=1 / 6,
+            features_per_mask=1,
+            selected_fraction=0.2,
+            teacher="labels",
+            tol=1.0,
+            random_state=seed,
+        )
+        accuracy = {}
+        for name in (selector, "random"):
+            model = make_pipeline(sampler.set_params(selector=name), RidgeClassifier(alpha=0.01))
+            accuracy[name] = model.fit(data[:1_000], y[:1_000]).score(data[1_000:], y[1_000:])
+            shares.append(sampler.masks_[:3].sum() / sampler.masks_.sum())
+        gains.append(accuracy[selector] - accuracy["random"])
+    # Measured: 6 to 9 points, with a standard error of 3; three of 24 inputs are 1/8.
+    assert np.mean(gains) > 0.03
+    assert np.mean(shares[::2]) > 1.4 / 8
+    assert np.mean(shares[1::2]) == pytest.approx(1 / 8, abs=0.03)
+
+
+@pytest.mark.parametrize("selector", LEARNED)
+@pytest.mark.parametrize("paired", [False, True])
+def test_nnls_weights_lower_the_kernel_error_on_other_rows(selector, paired):
+    data = np.random.default_rng(3).normal(size=(700, 8))
+    errors = {"equal": 0.0, "nnls": 0.0}
+    for seed in range(4):
+        for weights in errors:
+            sampler = MaskedCERF(
+                gamma=0.05,
+                n_components=40,
+                n_candidates=200,
+                mask_density=0.5,
+                features_per_mask=1,
+                selector=selector,
+                weights=weights,
+                paired=paired,
+                tol=1.0,
+                random_state=seed,
+            ).fit(data[:500])
+            features = sampler.transform(data[500:])
+            kernel = sampler.law_.kernel(data[500:])
+            errors[weights] += np.abs(features @ features.T - kernel).mean()
+            assert features.shape[1] == 40
+    assert errors["nnls"] < 0.9 * errors["equal"]  # measured: .20 to .82
+
+
+def test_weights_of_zero_are_refilled_from_the_next_candidates():
+    parameters = {"n_components": 30, "features_per_mask": 1, "weights": "nnls", **QUICK}
+    many = MaskedCERF(n_candidates=600, **parameters).fit(X)
+    assert (many.feature_map_.amplitudes > 0.0).all()
+    first = MaskedCERF(n_candidates=600, **(parameters | {"weights": "equal"})).fit(X)
+    assert not set(many.selector_) <= set(first.selector_)
+    # Without candidates to take, weights of zero stay, and so does the width.
+    none = MaskedCERF(n_candidates=30, **parameters).fit(X)
+    assert (none.feature_map_.amplitudes == 0.0).any()
+    assert none.transform(X).shape == (80, 30)
+
+
+def test_learned_maps_can_be_searched_over():
+    data, y = nonlinear_problem(0)
+    model = make_pipeline(MaskedCERF(teacher="labels", random_state=0), RidgeClassifier())
+    grid = {"maskedcerf__n_components": [4, 20], "maskedcerf__selector": ["greedy", "shared"]}
+    search = GridSearchCV(model, grid, cv=2).fit(data[:200], y[:200])
+    assert search.best_score_ > 0.5
+
+
+DATA = os.environ.get("CERF_DATA")
+
+
+@pytest.mark.skipif(not DATA, reason="CERF_DATA names no folder with data")
+@pytest.mark.parametrize("seed", [0, 1])
+def test_defaults_are_far_above_the_papers_figure_on_mnist(seed):
+    with np.load(Path(DATA or "") / "mnist.npz") as file:
+        pixels, digits = file["X"], file["y"]
+    train = np.random.default_rng(seed).permutation(60_000)[:500]
+    sampler = MaskedCERF(macs=7_840, random_state=seed)
+    model = make_pipeline(sampler, RidgeClassifierCV(alphas=np.logspace(-4, 2, 7)))
+    model.fit(pixels[train] / 255.0, digits[train])
+    accuracy = model.score(pixels[60_000:] / 255.0, digits[60_000:])
+    assert sampler.n_macs_ <= 7_840
+    assert accuracy > 0.60 + 0.14  # the paper's CERF has 60.0 % there
