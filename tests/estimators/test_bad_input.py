@@ -112,7 +112,7 @@ OWN = [
     (MaskedCERF, {"selector": None}, "selector=None is not valid: it must be 'cvem', 'shared'"),
     (
         MaskedCERF,
-        {"n_components": 20_000},
+        {"n_components": 20_000, "selector": "greedy"},
         "50,000 candidate columns are too many for selector='greedy'",
     ),
 ]

@@ -18,6 +18,11 @@ from sklearn.pipeline import make_pipeline
 
 from cerflearn import MaskedCERF
 
+
+def learned(**parameters):
+    return MaskedCERF(**{"selector": "greedy"} | parameters)
+
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 12))
 X[:, 5] = 1.0
@@ -58,8 +63,8 @@ def test_the_selector_names_the_candidates_that_are_kept(
         "features_per_mask": features_per_mask,
         **QUICK,
     }
-    sampler = MaskedCERF(n_components=n_components, **parameters).fit(X)
-    everything = MaskedCERF(n_components=30, **parameters).fit(X)  # the same candidates, all kept
+    sampler = learned(n_components=n_components, **parameters).fit(X)
+    everything = learned(n_components=30, **parameters).fit(X)  # the same candidates, all kept
     chosen = sampler.selector_
     assert chosen.dtype == np.int64
     assert len(chosen) == n_components == sampler.transform(X).shape[1]
@@ -76,7 +81,7 @@ def test_the_selector_names_the_candidates_that_are_kept(
 
 @pytest.mark.parametrize("selector", LEARNED)
 def test_whole_masks_are_kept_but_for_the_last(selector):
-    sampler = MaskedCERF(
+    sampler = learned(
         n_components=40, n_candidates=96, features_per_mask=6, selector=selector, **QUICK
     ).fit(X)
     kept = np.bincount(np.unique(sampler.selector_ // 2) // 6, minlength=8)
@@ -85,7 +90,7 @@ def test_whole_masks_are_kept_but_for_the_last(selector):
 
 @pytest.mark.parametrize("paired", [False, True])
 def test_cvem_keeps_the_most_probable_pairs(paired):
-    sampler = MaskedCERF(
+    sampler = learned(
         n_components=10, selector="cvem", features_per_mask=1, paired=paired, **QUICK
     ).fit(X)
     score = sampler.feature_proba_.reshape(-1, 2 if paired else 1).mean(axis=1)
@@ -94,7 +99,7 @@ def test_cvem_keeps_the_most_probable_pairs(paired):
 
 
 def test_cvem_leaves_what_it_learned():
-    sampler = MaskedCERF(n_components=10, n_candidates=24, selector="cvem", random_state=0).fit(X)
+    sampler = learned(n_components=10, n_candidates=24, selector="cvem", random_state=0).fit(X)
     rotation = sampler.rotation_
     assert rotation.shape == (24, 24)
     np.testing.assert_allclose(rotation.T @ rotation, np.eye(24), atol=1e-10)
@@ -108,7 +113,7 @@ def test_cvem_leaves_what_it_learned():
 
 @pytest.mark.parametrize("selector", ["shared", "greedy"])
 def test_other_selectors_decide_for_all_samples(selector):
-    sampler = MaskedCERF(n_components=10, n_candidates=24, selector=selector).fit(X)
+    sampler = learned(n_components=10, n_candidates=24, selector=selector).fit(X)
     np.testing.assert_array_equal(np.flatnonzero(sampler.feature_proba_), sampler.selector_)
     assert set(sampler.feature_proba_) == {0.0, 1.0}
     assert sampler.n_iter_ == len(sampler.errors_) == len(sampler.lower_bounds_)
@@ -118,7 +123,7 @@ def test_other_selectors_decide_for_all_samples(selector):
 
 
 def test_fitting_anew_forgets_what_another_selector_learned():
-    sampler = MaskedCERF(n_components=4, selector="cvem", **QUICK).fit(X)
+    sampler = learned(n_components=4, selector="cvem", **QUICK).fit(X)
     sampler.set_params(selector="random").fit(X)
     for name in ("rotation_", "scale_", "lower_bounds_", "n_iter_", "errors_"):
         assert not hasattr(sampler, name)
@@ -135,7 +140,7 @@ class Untouchable(TransformerMixin, BaseEstimator):
 
 
 def test_random_selection_draws_what_is_needed_and_asks_no_teacher():
-    sampler = MaskedCERF(n_components=9, selector="random", teacher=Untouchable(), random_state=0)
+    sampler = learned(n_components=9, selector="random", teacher=Untouchable(), random_state=0)
     assert sampler.fit(X).n_candidates_ == 9
     with pytest.raises(AssertionError, match="fitted"):
         sampler.set_params(selector="greedy").fit(X)
@@ -155,7 +160,7 @@ def test_random_selection_draws_what_is_needed_and_asks_no_teacher():
     ids=str,
 )
 def test_the_number_of_candidates_follows_the_parameters(parameters, n_candidates):
-    assert MaskedCERF(n_components=10, **parameters).fit(X).n_candidates_ == n_candidates
+    assert learned(n_components=10, **parameters).fit(X).n_candidates_ == n_candidates
 
 
 def test_the_papers_setting_is_one_call():
@@ -187,7 +192,7 @@ def test_the_papers_setting_is_one_call():
 @pytest.mark.parametrize("features_per_mask", [1, 4])
 def test_a_budget_holds_after_selection(selector, mask_law, weights, features_per_mask):
     for seed, macs in enumerate((12, 60, 300)):
-        sampler = MaskedCERF(
+        sampler = learned(
             macs=macs,
             mask_law=mask_law,
             mask_density=0.35,
@@ -205,7 +210,7 @@ def test_a_budget_holds_after_selection(selector, mask_law, weights, features_pe
 
 def test_a_budget_gives_as_many_outputs_as_without_learning():
     counts = {
-        MaskedCERF(macs=700, mask_density=0.3, selector=selector, **QUICK).fit(X).n_components_
+        learned(macs=700, mask_density=0.3, selector=selector, **QUICK).fit(X).n_components_
         for selector in (*LEARNED, "random")
     }
     assert len(counts) == 1
@@ -220,7 +225,7 @@ ROWS = np.random.default_rng(1).normal(size=(2_500, 10))  # three blocks
 @pytest.mark.parametrize("teacher", ["rff", "nystroem", "labels"])
 def test_threads_and_cache_do_not_change_a_bit(selector, teacher):
     y = ROWS[:, 0] * ROWS[:, 1]
-    sampler = MaskedCERF(
+    sampler = learned(
         n_components=12, selector=selector, teacher=teacher, weights="nnls", max_stages=4, **QUICK
     )
     wanted = clone(sampler).fit(ROWS, y)
@@ -234,7 +239,7 @@ def test_threads_and_cache_do_not_change_a_bit(selector, teacher):
 @pytest.mark.parametrize("selector", LEARNED)
 def test_layout_and_container_do_not_change_a_bit(selector):
     rows = np.where(np.random.default_rng(2).random(ROWS.shape) < 0.3, ROWS, 0.0)[:1_030]
-    sampler = MaskedCERF(n_components=8, selector=selector, gamma=0.1, max_stages=4, **QUICK)
+    sampler = learned(n_components=8, selector=selector, gamma=0.1, max_stages=4, **QUICK)
     wanted = clone(sampler).fit(rows)
     for other in (np.asfortranarray(rows), sp.csr_array(rows), sp.csc_matrix(rows)):
         assert_same_bits(clone(sampler).fit(other), wanted)
@@ -243,14 +248,14 @@ def test_layout_and_container_do_not_change_a_bit(selector):
 @pytest.mark.parametrize("selector", LEARNED)
 def test_single_precision_is_learned_from_in_double(selector):
     single = X.astype(np.float32)
-    sampler = MaskedCERF(n_components=8, selector=selector, gamma=0.1, **QUICK)
+    sampler = learned(n_components=8, selector=selector, gamma=0.1, **QUICK)
     fitted = clone(sampler).fit(single)
     assert fitted.transform(single).dtype == np.float32
     assert_same_bits(fitted, clone(sampler).fit(single.astype(np.float64)))
 
 
 def test_a_last_block_of_one_row_is_computed_like_the_others():
-    sampler = MaskedCERF(n_components=8, random_state=0)
+    sampler = learned(n_components=8, random_state=0)
     assert clone(sampler).fit(ROWS[:1_025]).n_components_ == 8
 
 
@@ -262,7 +267,7 @@ def test_a_last_block_of_one_row_is_computed_like_the_others():
 @pytest.mark.parametrize("n_samples", [2, 3, 20])
 def test_fewer_samples_than_candidates_work(selector, features_per_mask, n_samples):
     for seed in range(5):
-        sampler = MaskedCERF(
+        sampler = learned(
             n_components=44,
             selector=selector,
             features_per_mask=features_per_mask,
@@ -276,15 +281,15 @@ def test_fewer_samples_than_candidates_work(selector, features_per_mask, n_sampl
 @pytest.mark.parametrize("selector", LEARNED)
 def test_one_sample_is_refused(selector):
     with pytest.raises(ValueError, match=r"X has one sample \(n_samples = 1\): selector="):
-        MaskedCERF(selector=selector).fit(X[:1])
-    assert MaskedCERF(selector="random").fit(X[:1]).n_components_ == 100
+        learned(selector=selector).fit(X[:1])
+    assert learned(selector="random").fit(X[:1]).n_components_ == 100
 
 
 @pytest.mark.parametrize("selector", LEARNED)
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 def test_constant_data_are_refused(selector, container):
     with pytest.raises(ValueError, match="X is constant, all its rows are equal"):
-        MaskedCERF(selector=selector).fit(container(np.ones((9, 4))))
+        learned(selector=selector).fit(container(np.ones((9, 4))))
 
 
 BAD = [
@@ -311,14 +316,14 @@ BAD = [
 @pytest.mark.parametrize(("parameters", "message"), BAD, ids=[str(p) for p, _ in BAD])
 def test_bad_parameters_are_named_with_value_and_remedy(parameters, message):
     with pytest.raises(ValueError, match=message):
-        MaskedCERF(**({"n_components": 10} | parameters)).fit(X)
+        learned(**({"n_components": 10} | parameters)).fit(X)
 
 
 @pytest.mark.parametrize("solver", ["procrustes", "admm"])
 @pytest.mark.parametrize("normalize", ["standardize", "center", None])
 @pytest.mark.parametrize("spectral_penalty", ["adaptive", 0.5])
 def test_every_way_of_learning_learns(solver, normalize, spectral_penalty):
-    sampler = MaskedCERF(
+    sampler = learned(
         n_components=6,
         selector="cvem",
         solver=solver,
@@ -333,7 +338,7 @@ def test_every_way_of_learning_learns(solver, normalize, spectral_penalty):
 
 
 def test_one_warning_tells_that_cvem_has_not_converged():
-    sampler = MaskedCERF(n_components=10, selector="cvem", max_stages=2, tol=0.0)
+    sampler = learned(n_components=10, selector="cvem", max_stages=2, tol=0.0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         sampler.fit(X)
@@ -344,7 +349,7 @@ def test_one_warning_tells_that_cvem_has_not_converged():
 
 @pytest.mark.parametrize("selector", LEARNED)
 def test_verbose_prints_a_line_for_each_stage(selector, capsys):
-    sampler = MaskedCERF(n_components=6, selector=selector, max_stages=3, verbose=1, **QUICK)
+    sampler = learned(n_components=6, selector=selector, max_stages=3, verbose=1, **QUICK)
     sampler.fit(X)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == (1 if selector == "greedy" else sampler.n_iter_)
@@ -378,18 +383,18 @@ class Log:
 def test_callbacks_are_told_of_each_stage(selector):
     pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks from 1.9")
     log = Log()
-    sampler = MaskedCERF(n_components=6, selector=selector, max_stages=3, **QUICK)
+    sampler = learned(n_components=6, selector=selector, max_stages=3, **QUICK)
     sampler.set_callbacks(log).fit(X)
     n_stages = {"greedy": 1, "random": 0}.get(selector, getattr(sampler, "n_iter_", 0))
     stages = ["begin stage", "end stage"] * (n_stages + 1 if n_stages else 0)
     assert log.events == ["setup", "begin fit", *stages, "end fit", "teardown"]
-    silent = MaskedCERF(n_components=6, selector=selector, max_stages=3, **QUICK).fit(X)
+    silent = learned(n_components=6, selector=selector, max_stages=3, **QUICK).fit(X)
     np.testing.assert_array_equal(silent.frequencies_, sampler.frequencies_)
 
 
 def test_a_callback_can_stop_cvem():
     pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks from 1.9")
-    sampler = MaskedCERF(n_components=6, selector="cvem", tol=0.0)
+    sampler = learned(n_components=6, selector="cvem", tol=0.0)
     sampler.set_callbacks(Log(stop_after=2)).fit(X)
     assert sampler.n_iter_ == 2
     assert sampler.transform(X).shape == (80, 6)
@@ -410,7 +415,7 @@ def test_labels_as_teacher_find_the_inputs_that_matter(selector):
     gains, shares = [], []
     for seed in range(6):
         data, y = nonlinear_problem(seed)
-        sampler = MaskedCERF(
+        sampler = learned(
             gamma=0.05,
             n_components=60,
             mask_density=1 / 6,
@@ -439,7 +444,7 @@ def test_nnls_weights_lower_the_kernel_error_on_other_rows(selector, paired):
     errors = {"equal": 0.0, "nnls": 0.0}
     for seed in range(4):
         for weights in errors:
-            sampler = MaskedCERF(
+            sampler = learned(
                 gamma=0.05,
                 n_components=40,
                 n_candidates=200,
@@ -460,19 +465,19 @@ def test_nnls_weights_lower_the_kernel_error_on_other_rows(selector, paired):
 
 def test_weights_of_zero_are_refilled_from_the_next_candidates():
     parameters = {"n_components": 30, "features_per_mask": 1, "weights": "nnls", **QUICK}
-    many = MaskedCERF(n_candidates=600, **parameters).fit(X)
+    many = learned(n_candidates=600, **parameters).fit(X)
     assert (many.feature_map_.amplitudes > 0.0).all()
-    first = MaskedCERF(n_candidates=600, **(parameters | {"weights": "equal"})).fit(X)
+    first = learned(n_candidates=600, **(parameters | {"weights": "equal"})).fit(X)
     assert not set(many.selector_) <= set(first.selector_)
     # Without candidates to take, weights of zero stay, and so does the width.
-    none = MaskedCERF(n_candidates=30, **parameters).fit(X)
+    none = learned(n_candidates=30, **parameters).fit(X)
     assert (none.feature_map_.amplitudes == 0.0).any()
     assert none.transform(X).shape == (80, 30)
 
 
 def test_learned_maps_can_be_searched_over():
     data, y = nonlinear_problem(0)
-    model = make_pipeline(MaskedCERF(teacher="labels", random_state=0), RidgeClassifier())
+    model = make_pipeline(learned(teacher="labels", random_state=0), RidgeClassifier())
     grid = {"maskedcerf__n_components": [4, 20], "maskedcerf__selector": ["greedy", "shared"]}
     search = GridSearchCV(model, grid, cv=2).fit(data[:200], y[:200])
     assert search.best_score_ > 0.5
@@ -487,7 +492,7 @@ def test_defaults_are_far_above_the_papers_figure_on_mnist(seed):
     with np.load(Path(DATA or "") / "mnist.npz") as file:
         pixels, digits = file["X"], file["y"]
     train = np.random.default_rng(seed).permutation(60_000)[:500]
-    sampler = MaskedCERF(macs=7_840, random_state=seed)
+    sampler = learned(macs=7_840, random_state=seed)
     model = make_pipeline(sampler, RidgeClassifierCV(alphas=np.logspace(-4, 2, 7)))
     model.fit(pixels[train] / 255.0, digits[train])
     accuracy = model.score(pixels[60_000:] / 255.0, digits[60_000:])

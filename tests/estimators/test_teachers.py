@@ -24,6 +24,11 @@ from cerflearn.estimators._rows import TrainingData
 from cerflearn.estimators.teachers import KERNEL_ROWS, encode_labels, make_teacher
 from cerflearn.spectral import Cauchy, Gaussian, Laplace, Product, StudentT
 
+
+def learned(**parameters):
+    return MaskedCERF(**{"selector": "greedy"} | parameters)
+
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 5))
 Y = np.arange(60) % 3
@@ -129,14 +134,14 @@ def test_tables_of_labels_keep_their_columns():
         (np.array([object()] * 60), "Unknown label type"),
     ],
 )
-@pytest.mark.parametrize("estimator", [MaskedCERF, BlockedCERF])
+@pytest.mark.parametrize("estimator", [learned, BlockedCERF])
 def test_bad_labels_are_told(estimator, y, message):
     with pytest.raises(ValueError, match=message):
         estimator(teacher="labels", n_components=4).fit(X, y)
 
 
 @pytest.mark.parametrize("teacher", ["labels", SVC()])
-@pytest.mark.parametrize("estimator", [MaskedCERF, BlockedCERF])
+@pytest.mark.parametrize("estimator", [learned, BlockedCERF])
 def test_a_missing_target_is_named(estimator, teacher):
     message = f"teacher={teacher!r} requires y to be passed, but the target y is None."
     with pytest.raises(ValueError, match=re.escape(message)):
@@ -159,13 +164,13 @@ def test_a_missing_target_is_named(estimator, teacher):
     ids=str,
 )
 def test_the_tag_that_y_is_required_follows_the_parameters(parameters, required):
-    assert get_tags(MaskedCERF(**parameters)).target_tags.required is required
+    assert get_tags(learned(**parameters)).target_tags.required is required
     assert get_tags(BlockedCERF(**parameters)).target_tags.required is required
 
 
 def test_y_is_ignored_unless_a_teacher_reads_it():
-    first = MaskedCERF(n_components=6, random_state=0).fit(X)
-    second = MaskedCERF(n_components=6, random_state=0).fit(X, ["not", "checked"])
+    first = learned(n_components=6, random_state=0).fit(X)
+    second = learned(n_components=6, random_state=0).fit(X, ["not", "checked"])
     np.testing.assert_array_equal(first.frequencies_, second.frequencies_)
 
 
@@ -212,7 +217,7 @@ def test_missing_random_states_follow_the_seed():
     np.testing.assert_array_equal(rows_of(own, seed=3), rows_of(own, seed=4))
 
 
-@pytest.mark.parametrize("estimator", [MaskedCERF, BlockedCERF])
+@pytest.mark.parametrize("estimator", [learned, BlockedCERF])
 def test_a_teacher_sees_the_columns_of_a_data_frame(estimator):
     frame = pd.DataFrame(X, columns=list("abcde"))
     teacher = make_column_transformer((StandardScaler(), ["b", "d"]))
@@ -251,7 +256,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("estimator", [MaskedCERF, BlockedCERF])
+@pytest.mark.parametrize("estimator", [learned, BlockedCERF])
 @pytest.mark.parametrize("selector", ["cvem", "shared", "greedy"])
 @pytest.mark.parametrize("name", [*BROKEN])
 @pytest.mark.filterwarnings("ignore:divide by zero")
@@ -265,7 +270,7 @@ def test_a_broken_teacher_is_told(estimator, selector, name):
 @pytest.mark.parametrize(
     "teacher", ["svm", None, 3, PCA, StandardScaler, RandomForestClassifier.fit, object()]
 )
-@pytest.mark.parametrize("estimator", [MaskedCERF, BlockedCERF])
+@pytest.mark.parametrize("estimator", [learned, BlockedCERF])
 def test_what_cannot_teach_is_refused(estimator, teacher):
     with pytest.raises(ValueError, match=r"teacher=.* is not valid: it must be 'rff', 'nystroem'"):
         estimator(teacher=teacher).fit(X)
@@ -275,4 +280,4 @@ def test_what_cannot_teach_is_refused(estimator, teacher):
 def test_kernel_teachers_need_a_kernel_in_closed_form(teacher):
     law = Product(Cauchy(1.0), Cauchy(1.0))
     with pytest.raises(ValueError, match=r"'rff' for Product.* has no closed form"):
-        MaskedCERF(kernel=law, teacher=teacher, n_components=4).fit(X)
+        learned(kernel=law, teacher=teacher, n_components=4).fit(X)

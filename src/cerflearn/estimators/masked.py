@@ -67,7 +67,7 @@ class MaskedCERF(MaskedDrawing):
         ``"labels"``: one-hot classes or centred targets; ``fit`` then needs y. An estimator is
         cloned and fitted on X and y (``FrozenEstimator`` keeps its fit), and its ``transform``
         used, or ``decision_function``, ``predict_proba`` or a regressor's ``predict``.
-    selector : {"greedy", "shared", "cvem", "random"}, default="greedy"
+    selector : {"random", "greedy", "shared", "cvem"}, default="random"
         How outputs are chosen. ``"cvem"``: constrained variational EM (section 2), each sample
         with a selector of its own until the end. ``"shared"``: one selector for all samples
         already while learning, candidates dropped step by step. ``"greedy"``: one after the
@@ -183,7 +183,7 @@ class MaskedCERF(MaskedDrawing):
         n_candidates: Any = None,
         selected_fraction: Any = None,
         teacher: Any = "rff",
-        selector: Any = "greedy",
+        selector: Any = "random",
         solver: Any = "procrustes",
         normalize: Any = "standardize",
         spectral_penalty: Any = "adaptive",
