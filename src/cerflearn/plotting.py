@@ -72,7 +72,8 @@ def kernel_errors(estimator: Any, X: Any) -> tuple[IntArray, Float64Array]:
     count = min(rows.shape[0], KERNEL_ROWS)
     index = np.arange(count) * rows.shape[0] // count
     rows = rows.iloc[index] if hasattr(rows, "iloc") else rows[index]
-    rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
+    rows = rows.toarray() if hasattr(rows, "toarray") else rows
+    rows = np.ascontiguousarray(rows, dtype=np.float64)  # bits of products depend on the order
     exact = law.kernel(rows)
     feature_map = estimator.feature_map_
     per_projection = 2 if feature_map.paired else 1

@@ -10,10 +10,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
-from cerflearn import FastfoodFeatures, MaskedCERF, RandomFourierFeatures
+from cerflearn import BlockedCERF, FastfoodFeatures, MaskedCERF, RandomFourierFeatures
 from cerflearn.spectral import Cauchy, Gaussian, GaussianMixture
 
-ESTIMATORS = [RandomFourierFeatures, FastfoodFeatures, MaskedCERF]
+ESTIMATORS = [RandomFourierFeatures, FastfoodFeatures, MaskedCERF, BlockedCERF]
 X = np.random.default_rng(0).normal(size=(30, 5))
 
 COMMON = [

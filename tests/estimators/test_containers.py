@@ -15,12 +15,14 @@ from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from cerflearn import FastfoodFeatures, MaskedCERF, RandomFourierFeatures
+from cerflearn import BlockedCERF, FastfoodFeatures, MaskedCERF, RandomFourierFeatures
 
 ESTIMATORS = [
     RandomFourierFeatures(n_components=9, random_state=0),
     FastfoodFeatures(n_components=9, random_state=0),
     MaskedCERF(n_components=9, random_state=0),
+    MaskedCERF(n_components=9, random_state=0, selector="greedy"),
+    BlockedCERF(n_components=9, random_state=0),
 ]
 X = np.random.default_rng(0).normal(size=(40, 5))
 NAMES = list("abcde")

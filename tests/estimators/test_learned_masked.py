@@ -88,6 +88,12 @@ def test_whole_masks_are_kept_but_for_the_last(selector):
     assert sorted(kept) == [0, 0, 0, 0, 2, 6, 6, 6]
 
 
+@pytest.mark.parametrize("selector", [*LEARNED, "random"])
+def test_few_features_share_a_mask_where_they_are_chosen(selector):
+    sampler = learned(n_components=200, mask_density=0.5, selector=selector, **QUICK).fit(X)
+    assert sampler.features_per_mask_ == (16 if selector == "random" else 2)
+
+
 @pytest.mark.parametrize("paired", [False, True])
 def test_cvem_keeps_the_most_probable_pairs(paired):
     sampler = learned(

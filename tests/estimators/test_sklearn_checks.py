@@ -6,7 +6,7 @@ from unittest import SkipTest
 
 import pytest
 from sklearn.decomposition import PCA
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import RidgeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cerflearn import BlockedCERF, FastfoodFeatures, MaskedCERF, RandomFourierFeatures
@@ -23,11 +23,12 @@ ESTIMATORS = [
     MaskedCERF(),
     MaskedCERF(kernel="cauchy", paired=False, mask_law="beta_bernoulli", mask_density=0.4),
     MaskedCERF(kernel="laplacian", group_size=8, features_per_mask=1),
-    MaskedCERF(selector="random"),
+    MaskedCERF(selector="greedy"),
+    MaskedCERF(selector="greedy", mask_law="beta_bernoulli", features_per_mask=4, weights="nnls"),
     MaskedCERF(selector="shared", teacher="nystroem", weights="nnls", n_jobs=2),
-    MaskedCERF(teacher="labels", paired=False, cache_bytes=0),
+    MaskedCERF(selector="greedy", teacher="labels", paired=False, cache_bytes=0),
     MaskedCERF(teacher=PCA(n_components=1), selector="shared", n_components=9),
-    MaskedCERF(teacher=LogisticRegression(), n_components=9),
+    MaskedCERF(selector="greedy", teacher=RidgeClassifier(), n_components=9),
     # A wide tolerance: checks treat the warning that CVEM has not converged as an error.
     MaskedCERF(selector="cvem", n_components=10, tol=1.0),
     MaskedCERF.paper_setting(n_components=10, tol=1.0),

@@ -7,7 +7,6 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
 from cerflearn._typing import Float64Array, IntArray
@@ -135,7 +134,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
         paired = drawn.paired
         teacher = make_teacher(self.teacher, data, self.law_, drawn.n_outputs, paired, rng)
         source = block_source(data, teacher.rows, drawn, int(self.cache_bytes))
-        engine = make_engine(source, effective_n_jobs(self.n_jobs))
+        engine = make_engine(source, self._n_threads(data.n_samples))
         n_wanted = projections_for(n_outputs, paired)
         learned = learn(engine, candidates, self._n_outputs_of(n_wanted), options, progress.stage)
         n_values = data.n_samples * source.block(0)[0].shape[1]

@@ -29,6 +29,7 @@ from cerflearn.features.masks import (
 )
 
 _MOST_PER_MASK = 16  # more cost accuracy and gain no speed
+_MOST_PER_CHOSEN_MASK = 2  # whole masks of 4 or more are chosen no better than at random
 
 
 class MaskedDrawing(LearnedFeatureMap):
@@ -129,7 +130,8 @@ class MaskedDrawing(LearnedFeatureMap):
         """As many as leave masks enough to read each usable input once, for "auto"."""
         if self.features_per_mask != "auto":
             return min(int(self.features_per_mask), max(1, math.ceil(macs)))  # one MAC each
-        return int(np.clip(macs / n_usable, 1, _MOST_PER_MASK))
+        most = _MOST_PER_MASK if self.selector == "random" else _MOST_PER_CHOSEN_MASK
+        return int(np.clip(macs / n_usable, 1, most))
 
     def _draw_n_masks(self, usable: BoolArray, n_masks: int, rng: np.random.Generator) -> MaskSet:
         arguments = (n_masks, usable, self.mask_density_, int(self.group_size), rng)

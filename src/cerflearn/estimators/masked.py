@@ -54,7 +54,9 @@ class MaskedCERF(MaskedDrawing):
         faster.
     features_per_mask : int or "auto", default="auto"
         Projections that share a mask, for speed; MACs do not depend on it. ``"auto"``: 16, or
-        fewer in small maps, so that the masks together can read every input.
+        fewer in small maps, so that the masks together can read every input; at most 2 with a
+        selector other than ``"random"``, as masks of many projections are chosen no better than
+        at random.
     n_candidates : int, default=None
         Columns to choose from, at least as many as outputs; whole pairs if ``paired``.
     selected_fraction : float, default=None
