@@ -10,7 +10,7 @@ import pytest
 
 import cerflearn
 
-PUBLIC = ["FastfoodFeatures", "MaskedCERF", "RandomFourierFeatures", "cost"]
+PUBLIC = ["BlockedCERF", "FastfoodFeatures", "MaskedCERF", "RandomFourierFeatures", "cost"]
 
 
 def modules_after(code: str) -> set[str]:
@@ -30,13 +30,13 @@ def test_import_loads_neither_numpy_nor_scipy_nor_scikit_learn():
 def test_maps_and_laws_do_not_load_scikit_learn():
     modules = modules_after(
         "import cerflearn.spectral, cerflearn.features.dense, cerflearn.features.masked, "
-        "cerflearn.features.blocked"
+        "cerflearn.features.blocked, cerflearn.learning.cvem, cerflearn.engine.threads"
     )
     assert "sklearn" not in modules
 
 
 def test_estimators_do_not_load_what_is_optional():
-    modules = modules_after(f"from cerflearn import {', '.join(PUBLIC)}")
+    modules = modules_after(f"import cerflearn.plotting; from cerflearn import {', '.join(PUBLIC)}")
     assert not modules & {"polars", "matplotlib", "dask", "onnx", "click"}
 
 
