@@ -58,8 +58,6 @@ def summary(results: dict[str, Any]) -> str:
         lines.append(f"| {row['case']} | {row['microseconds']:.1f} | {goal_text(row)} |")
     gains = results["two_threads_over_one"]
     lines += ["", f"Two threads: {min(gains.values()):.2f} to {max(gains.values()):.2f} times one."]
-    if results["memory"]:
-        lines[-1] += f" Memory beside the output: {results['memory']['beside_output_mb']:.1f} MB."
     return "\n".join(lines)
 
 

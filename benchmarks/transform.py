@@ -217,25 +217,6 @@ def threads_section(repeats: int) -> dict[str, float]:
     return gains
 
 
-def memory_section() -> dict[str, float] | None:
-    """Peak of the process beside the output while transforming on one thread; Linux only."""
-    if not Path("/proc/self/clear_refs").exists():
-        return None
-
-    def resident(name: str) -> int:
-        lines = Path("/proc/self/status").read_text().splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
-
-    X = np.random.default_rng(0).standard_normal((N_SAMPLES, 784)).astype(np.float32)
-    estimator = masked(X, 1024, mask_density=0.1)
-    estimator.feature_map_.model(X.dtype)
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts from here
-    before = resident("VmRSS")
-    out = estimator.transform(X)
-    beside = resident("VmHWM") - before - out.nbytes
-    return {"output_mb": out.nbytes / 1e6, "beside_output_mb": beside / 1e6, "goal_mb": 2.0}
-
-
 def print_batch(rows: list[dict[str, Any]]) -> None:
     print("| D | K | dtype | map | MACs | ns/output | times RBFSampler | goal | of peak |")
     print("|---|---|---|---|---|---|---|---|---|")
@@ -296,14 +277,13 @@ def main() -> None:
     with threadpool_limits(1):
         batch = [r for dtype in ("float32", "float64") for r in batch_section(dtype, repeats)]
         single = one_row_section(repeats)
-        memory = memory_section()
     gains = threads_section(repeats)
     print_batch(batch)
     print_one_row(single)
     print("\n| two threads over one |  |\n|---|---|")
     for name, gain in gains.items():
         print(f"| {name} | {gain:.2f} |")
-    print(f"\nmemory: {memory}; peers missing: {environment()['peers_missing']}")
+    print(f"\npeers missing: {environment()['peers_missing']}")
     output.parent.mkdir(exist_ok=True)
     output.write_text(
         json.dumps(
@@ -313,7 +293,6 @@ def main() -> None:
                 "batch": batch,
                 "one_row": single,
                 "two_threads_over_one": gains,
-                "memory": memory,
             },
             indent=1,
         )
