@@ -123,6 +123,30 @@ def test_structured_projections_converge_at_the_same_rate(draw, kernel, paired):
     assert n_large * np.square(large).mean() < 2.0 * variance.mean()
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("width", [0.3, 1.0, 3.0])
+def test_the_mean_over_masks_is_never_below_the_kernel(kernel, width):
+    law = law_of(kernel)
+    whole = law.kernel(width * X)
+    means = [masked_kernel(law, width * X, n_active) for n_active in range(1, N_FEATURES + 1)]
+    for mean in means[:-1]:
+        assert (mean[PAIRS] > whole[PAIRS]).all()
+    np.testing.assert_allclose(means[-1], whole, rtol=1e-12)
+    # The more inputs a mask reads, the nearer.
+    assert (np.diff(means, axis=0)[:, *PAIRS] < 0.0).all()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_masks_change_nothing_where_all_inputs_differ_by_as_much(kernel):
+    rows = np.stack([np.zeros(N_FEATURES), np.full(N_FEATURES, 0.7)])
+    law = law_of(kernel)
+    mean, whole = masked_kernel(law, rows, 2)[0, 1], law.kernel(rows)[0, 1]
+    if kernel == "cauchy":  # no function of one norm of the difference
+        assert mean > whole
+    else:
+        assert mean == pytest.approx(whole, rel=1e-12)
+
+
 def test_orthogonal_frequencies_have_a_smaller_error():
     law = law_of("rbf")
     gram, _ = exact(law, N_FEATURES)

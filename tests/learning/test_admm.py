@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cerflearn.learning import admm as admm_module
 from cerflearn.learning.admm import admm
 from cerflearn.learning.m_step import AdmmSolver
 from cerflearn.learning.orthogonal import orthogonality_defect, project_to_orthogonal
@@ -105,6 +106,22 @@ def test_warm_start_takes_fewer_iterations():
         tol=1e-6,
     )
     assert warm.n_iter <= 2 < cold.n_iter
+
+
+@pytest.mark.parametrize("penalty", [20.0, "adaptive"])
+def test_over_relaxation_has_the_same_limit_in_fewer_iterations(penalty, monkeypatch):
+    fewer = []
+    for seed in range(10):
+        p = small_problem(seed, 200, 8, 8)
+        p.learner = p.learner @ np.random.default_rng(seed).normal(size=(8, 8))  # correlated
+        p.teacher = 3.0 * p.learner @ p.rotation.T + p.teacher
+        relaxed = solve(p, penalty, tol=1e-9)
+        with monkeypatch.context() as patch:
+            patch.setattr(admm_module, "_RELAXATION", 1.0)
+            plain = solve(p, penalty, tol=1e-9)
+        np.testing.assert_allclose(relaxed.rotation, plain.rotation, atol=1e-6)
+        fewer.append(relaxed.n_iter / plain.n_iter)
+    assert np.median(fewer) < 0.8, fewer
 
 
 def solver_problem(shape=(5, 4)):

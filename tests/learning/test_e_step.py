@@ -18,7 +18,7 @@ from cerflearn.learning.e_step import (
     update_beta_posterior,
 )
 from cerflearn.learning.state import VariationalState
-from oracle.cvem import beta_integrals, damped_sweeps, posterior_by_enumeration
+from oracle.cvem import beta_integrals, bound, damped_sweeps, posterior_by_enumeration
 from oracle.problems import SHAPES, small_problem
 
 quick = settings(max_examples=25, deadline=None, derandomize=True)
@@ -91,6 +91,67 @@ def test_undamped_orthogonal_sweep_equals_the_exact_step():
         projected, p.learner, odds, state, np.eye(4), n_sweeps=1, damping=1.0
     )
     np.testing.assert_allclose(sweep, exact, rtol=0, atol=1e-13)
+
+
+def bounds_of_sweeps(p, counts, **options):
+    """Bound of Eq. 15 after so many parallel sweeps from E[pi], by enumeration."""
+    state = state_of(p, orthogonal=False)
+    sweep = (p.teacher @ p.rotation, p.learner, log_odds(state), state, p.rotation.T @ p.rotation)
+    point = (p.teacher, p.learner, p.rotation, p.scale, p.noise)
+    probas = (damped_selection_proba(*sweep, n_sweeps=n, **options)[0] for n in counts)
+    return np.array([bound(*point, proba, p.tau, p.concentration) for proba in probas])
+
+
+def rivals_problem(seed, noise=0.1):
+    """Two candidates that each explain the whole teacher: one of them should be selected."""
+    rng = np.random.default_rng(seed)
+    p = small_problem(seed, 1, 2, 2)
+    p.rotation = np.array([[1.0, 1.0], [0.0, 0.0]]) + noise * rng.normal(size=(2, 2))
+    p.learner, p.teacher = np.ones((1, 2)), np.array([[1.0, 0.0]])
+    p.scale, p.noise, p.tau = 1.0, np.sqrt(0.1), np.full((2, 2), [3.0, 7.0])
+    return p
+
+
+def test_parallel_updates_lower_the_bound_for_a_rotation_that_is_not_orthogonal():
+    for seed in range(50):
+        bounds = bounds_of_sweeps(rivals_problem(seed), range(4), damping=1.0)
+        assert bounds[1] < bounds[0] - 0.1
+        assert bounds[3] < bounds[0] - 0.1
+
+
+def test_sweeps_by_default_end_above_their_start_where_undamped_ones_end_below():
+    for seed in range(50):
+        p = rivals_problem(seed)
+        # Half a step has 1.25 times the curvature that is safe: a sweep may lose a little.
+        start, end = bounds_of_sweeps(p, (0, 10))
+        assert end > start + 0.1
+        assert bounds_of_sweeps(p, (10,), damping=1.0) < start - 0.1
+
+
+def test_sweeps_by_default_are_ten_and_half_damped():
+    p = rivals_problem(0)
+    state = state_of(p, orthogonal=False)
+    odds = log_odds(state)
+    by_default, _ = damped_selection_proba(
+        p.teacher @ p.rotation, p.learner, odds, state, p.rotation.T @ p.rotation
+    )
+    point = (p.teacher, p.learner, p.rotation, p.scale, p.noise, odds, state.feature_proba)
+    np.testing.assert_allclose(by_default, damped_sweeps(*point, 10, 0.5), atol=1e-12)
+
+
+@quick
+@given(seed=seeds, damping=st.sampled_from([0.25, 0.5, 1.0]), common=st.floats(0.0, 3.0))
+def test_sweeps_never_lower_the_bound_where_damping_meets_the_curvature(seed, damping, common):
+    p = small_problem(seed, 1, 4, 4)
+    rng = np.random.default_rng(seed)
+    p.rotation = rng.normal(size=(4, 4)) + common * rng.normal(size=(4, 1))
+    design = p.scale * p.rotation * p.learner[0]
+    curvature = design.T @ design
+    np.fill_diagonal(curvature, 0.0)
+    # The least noise that is safe: damping times the largest eigenvalue of A is 4.
+    p.noise = np.sqrt(damping * np.linalg.eigvalsh(curvature)[-1] / 4.0)
+    bounds = bounds_of_sweeps(p, range(6), damping=damping)
+    assert (np.diff(bounds) >= -1e-9 * np.abs(bounds).max()).all()
 
 
 @quick

@@ -44,6 +44,41 @@ def test_procrustes_cannot_be_improved_by_small_rotations(shape):
         assert np.vdot(nearby, cross) <= np.vdot(best, cross) + 1e-12
 
 
+def narrow_problem():
+    """One teacher column, two candidates: cross matrix (1, 1), Gram matrix diag(1, 4)."""
+    learner = np.diag([1.0, 2.0])
+    return np.array([[1.0], [0.5]]), learner
+
+
+def test_one_svd_does_not_solve_the_problem_of_a_narrow_teacher_without_padding():
+    teacher, learner = narrow_problem()
+
+    def error(rotation):
+        return np.linalg.norm(teacher - learner @ rotation.T) ** 2
+
+    by_svd = project_to_orthogonal(teacher.T @ learner)
+    np.testing.assert_allclose(by_svd, np.array([[1.0, 1.0]]) / np.sqrt(2.0))
+    # w^T G w - 2 C w + |T|^2: 2.5 - 2 sqrt(2) against -1, both plus 1.25.
+    assert error(by_svd) == pytest.approx(1.25 + 2.5 - np.sqrt(8.0))
+    assert error(np.array([[1.0, 0.0]])) == pytest.approx(1.25 - 1.0)
+
+
+def test_one_svd_solves_the_problem_of_a_narrow_teacher_padded_with_zeros():
+    teacher, learner = narrow_problem()
+    padded = np.hstack([teacher, np.zeros((2, 1))])
+
+    def error(rotation):
+        return np.linalg.norm(padded - learner @ rotation.T) ** 2
+
+    square = pad(teacher, project_to_orthogonal(teacher.T @ learner))[1]
+    angles = np.linspace(0.0, 2.0 * np.pi, 3601)
+    turns = [np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]]) for a in angles]
+    everything = [turn @ np.diag([1.0, side]) for turn in turns for side in (1.0, -1.0)]
+    least = min(error(rotation) for rotation in everything)
+    # The grid holds the solution, at 45 degrees, on one side or the other.
+    assert error(square) == pytest.approx(least, abs=1e-12)
+
+
 @quick
 @given(seed=seeds, shape=st.sampled_from(SHAPES))
 def test_projection_is_orthogonal_and_idempotent(seed, shape):

@@ -144,18 +144,23 @@ def spectral_penalised_regression(teacher, expected_learner, scale, alpha, n_ite
     return rotation
 
 
-def pursuit_by_regression(teacher, learner, blocks, n_blocks):
-    """Simultaneous OMP: each step tries every block in a full least-squares fit of the teacher."""
+def pursuit_by_regression(teacher, learner, blocks, n_blocks, given=()):
+    """Simultaneous OMP: each step tries every block in a full least-squares fit of the teacher.
+
+    Columns in ``given`` are in every fit. Errors that differ by rounding are equal, and the first
+    block of equals is taken.
+    """
+    rounding = 1e-9 * np.linalg.norm(teacher) ** 2
     chosen = []
     for _ in range(n_blocks):
         errors = {}
         for label in range(len(blocks)):
             if label not in chosen:
-                columns = np.concatenate([blocks[c] for c in [*chosen, label]])
-                fit = np.linalg.lstsq(learner[:, columns], teacher, rcond=None)[0]
+                columns = [*given, *(k for c in [*chosen, label] for k in blocks[c])]
+                fit = np.linalg.lstsq(learner[:, columns], teacher, rcond=1e-10)[0]
                 errors[label] = np.linalg.norm(teacher - learner[:, columns] @ fit) ** 2
-        current = min(errors.values())
-        chosen.append(next(label for label, error in errors.items() if error == current))
+        least = min(errors.values()) + rounding
+        chosen.append(next(label for label, error in errors.items() if error <= least))
     return chosen
 
 

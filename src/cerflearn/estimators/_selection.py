@@ -15,7 +15,7 @@ import numpy as np
 from cerflearn._typing import Float64Array, IntArray
 from cerflearn.features.base import FeatureMap
 from cerflearn.learning.cvem import fit_cvem
-from cerflearn.learning.greedy import GreedyResult, fit_greedy
+from cerflearn.learning.greedy import fit_greedy
 from cerflearn.learning.result import Stage
 from cerflearn.learning.rows import Rows
 from cerflearn.learning.selection import rank_candidates
@@ -144,20 +144,8 @@ def _learn_greedy(
     rows: Rows, candidates: Candidates, n_columns: int, options: LearningOptions, report: Report
 ) -> Learned:
     units, groups = candidates.units, candidates.groups
-
-    def pursue(n_ranked: int) -> GreedyResult:
-        return fit_greedy(rows, n_ranked, normalize=options.normalize, units=units, groups=groups)
-
-    try:
-        greedy = pursue(n_columns)
-    except np.linalg.LinAlgError:
-        # The teacher is explained, and what is left of the group that is to be cut is rounding
-        # error, among which no pursuit can choose. So no group is cut until all are ranked.
-        greedy = pursue(len(units))
-    blocks = units if groups is None else groups
-    errors = greedy.errors[: len(np.unique(blocks[greedy.ranking[:n_columns]]))]
-    if len(errors) == 0:  # the first group is cut already
-        errors = np.ones(1)
+    greedy = fit_greedy(rows, n_columns, normalize=options.normalize, units=units, groups=groups)
+    errors = greedy.errors if len(greedy.errors) else np.ones(1)  # the first group is cut already
     report(0, _UNEXPLAINED, float(errors[-1]))
     return Learned(greedy.ranking, errors=errors)
 

@@ -181,7 +181,7 @@ def make_teacher(
         return ArrayTeacher(encode_labels(data.y))
     if isinstance(teacher, str):
         return _kernel_teacher(teacher, data, law, n_columns)
-    return EstimatorTeacher(data, _seeded(clone(teacher), rng).fit(data.frame, data.y))
+    return EstimatorTeacher(data, seeded(clone(teacher), rng).fit(data.frame, data.y))
 
 
 def encode_labels(y: Any) -> Float64Array:
@@ -246,7 +246,7 @@ def _method_of(estimator: Any) -> str:
     return "predict" if hasattr(estimator, "predict") and is_regressor(estimator) else ""
 
 
-def _seeded(estimator: Any, rng: np.random.Generator) -> Any:
+def seeded(estimator: Any, rng: np.random.Generator) -> Any:
     """Give random states that are None a seed, so that the same seed gives the same teacher."""
     if not hasattr(estimator, "get_params"):
         return estimator

@@ -19,6 +19,9 @@ from cerflearn.learning.prox import clip_singular_values, prox_spectral_norm
 
 SpectralPenalty: TypeAlias = float | Literal["adaptive"]
 
+# Over-relaxation: steps that go beyond W, away from the last V. Any value in (0, 2) converges.
+_RELAXATION = 1.7
+
 
 @dataclass(frozen=True, eq=False)
 class AdmmResult:
@@ -56,9 +59,12 @@ def admm(
     r"""Iterate V, U and W (Eqs. 29, 30 and 32) until they agree.
 
     .. math::
-        V &= (cross + \mu W + U)(gram + \mu I)^{-1} \\
-        U &\leftarrow U + \mu (W - V) \\
+        W' &= 1.7\,W - 0.7\,V \\
+        V &= (cross + \mu W' + U)(gram + \mu I)^{-1} \\
+        U &\leftarrow U + \mu (W' - V) \\
         W &= prox_{\alpha / \mu}(V - U / \mu)
+
+    The paper has :math:`W' = W`, with the same limit.
 
     Parameters
     ----------
@@ -82,20 +88,22 @@ def admm(
 
     Notes
     -----
-    :math:`\mu` is twice the mean eigenvalue of ``gram``: on digits, factors of 1/3, 1 and 3 took
-    246, 76 and 93 iterations to 1e-3 from a cold start. V needs one Cholesky factor for all.
+    :math:`\mu` is the mean eigenvalue of ``gram``; V needs one Cholesky factor for all. On digits
+    with 512 candidates, 30 iterations from a cold start leave .4 % of the possible decrease of
+    the objective (satimage, 256: 4 %); without over-relaxation 1.6 % (9 %).
     """
-    mu = 2.0 * float(np.trace(gram)) / len(gram)
+    mu = float(np.trace(gram)) / len(gram)
     if mu == 0.0:
         raise ValueError("The Gram matrix is zero: no feature is selected.")
     factor = scipy.linalg.cho_factor(gram + mu * np.eye(len(gram)), lower=True, check_finite=False)
     U = np.zeros_like(rotation) if dual is None else dual
-    W, penalty, converged = rotation, 0.0, False
+    W, V, penalty, converged = rotation, rotation, 0.0, False
     n_iter = 0
     while n_iter < max_iter and not converged:
         n_iter += 1
-        V = scipy.linalg.cho_solve(factor, (cross + mu * W + U).T, check_finite=False).T
-        U = U + mu * (W - V)
+        relaxed = _RELAXATION * W + (1.0 - _RELAXATION) * V
+        V = scipy.linalg.cho_solve(factor, (cross + mu * relaxed + U).T, check_finite=False).T
+        U = U + mu * (relaxed - V)
         previous = W
         W, penalty = _update_rotation(V - U / mu, mu, spectral_penalty)
         gap, step = np.linalg.norm(W - V), mu * np.linalg.norm(W - previous)
