@@ -110,6 +110,14 @@ class BlockedCERF(BlockedDrawing):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if all are strings.
 
+    Notes
+    -----
+    What lowers the kernel error, measured in docs/blocked.md: ``weights="nnls"`` most; with equal
+    weights, frequencies as wide as the teacher's, by ``spread`` around centres, or without centres
+    by the width of the kernel, which for a normal law is cheaper and as good.
+    ``shared_signs`` saved a third of the MACs at the same error, ``select="outputs"`` cost 1.8 to
+    5 times as many.
+
     See Also
     --------
     FastfoodFeatures : Blocks as they are drawn.

@@ -1,0 +1,295 @@
+"""The page docs/blocked.md, from the JSON of ``blocked``: no figure is written by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from _blocked_protocol import FRACTIONS, READINGS, TABLE, Row
+from _blocked_rules import (
+    RIVALS,
+    WEIGHTS,
+    by_side,
+    drawn_wins,
+    geometric_mean,
+    mean_error,
+    seed_errors,
+)
+from _blocked_text import BACKGROUND, CONCLUSION, HEADING, SEARCH
+
+Results = dict[str, Any]
+Cell = tuple[Row, float]
+
+PAPER = {
+    ("raw", "Gauss", 2.5e-5): ((88.7, 84.1), (114, 141)),
+    ("raw", "Gauss", 5e-5): ((133, 355), (264, 255)),
+    ("raw", "Cauchy", 5e-5): ((119, 248), (156, 232)),
+    ("raw", "Cauchy", 1e-4): ((150, 361), (209, 445)),
+    ("hog", "Gauss", 1e-3): ((104, 120), (365, 647)),
+    ("hog", "Cauchy", 1e-3): ((108, 228), (141, 306)),
+}
+"""Table 2: CERF and RFF at K'/K = .4, then at .2."""
+
+NAMES = {
+    "cerf": "CERF",
+    "fastfood": "blocked RFF",
+    "dense": "dense RFF",
+    "rescaled": "blocked RFF, width chosen",
+}
+WEIGHT_NAMES = {"equal": "equal weights", "scaled": "one factor c", "nnls": "NNLS weights"}
+TRUTHS = {"teacher": "the teacher's Gram matrix", "exact": "the exact kernel"}
+CELLS: list[Cell] = [(row, f) for row in TABLE if row.data != "satimage" for f in FRACTIONS]
+
+
+class Table2:
+    """Errors of the sides in one reading, at one scale of P2."""
+
+    def __init__(self, results: Results, reading: str, p2_scale: float) -> None:
+        chosen = results["chosen"]
+        tables = [chosen, *chosen["other_scales"]]
+        self.sides = next(t["sides"] for t in tables if t["p2_scale"] == p2_scale)
+        self.records = [
+            r for r in results["cells"] if r["reading"] == reading and r["p2_scale"] == p2_scale
+        ]
+
+    def record(self, name: str, row: Row, weights: str) -> dict[str, Any]:
+        fitted = "nnls" if weights == "nnls" else "equal"
+        side = self.sides[fitted][name]
+        wanted = {"data": row.data, "law": row.law, "parameter": row.parameter}
+        return next(
+            r
+            for r in self.records
+            if r["side"] == side and r["row"] == wanted and r["weights"] == [fitted]
+        )
+
+    def errors(self, name: str, cell: Cell, weights: str, truth: str) -> Any:
+        row, fraction = cell
+        return seed_errors(self.record(name, row, weights), fraction, weights, truth)
+
+    def wins(
+        self, weights: str, truth: str, rivals: tuple[str, ...], rival_weights: str | None = None
+    ) -> int:
+        """Cells in which CERF's mean is below that of every rival."""
+        theirs = rival_weights or weights
+        return sum(
+            all(
+                self.errors("cerf", cell, weights, truth).mean()
+                < self.errors(name, cell, theirs, truth).mean()
+                for name in rivals
+            )
+            for cell in CELLS
+        )
+
+
+def with_error(values: Any) -> str:
+    spread = values.std(ddof=1) / np.sqrt(len(values))
+    return f"{values.mean():.1f} ± {spread:.1f}"
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(header) + " |", "|---" * len(header) + "|"]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def cell_names(cell: Cell) -> list[str]:
+    row, fraction = cell
+    return [row.data, row.law, f"{row.parameter:g}", f"{fraction:g}"]
+
+
+def cell_table(table2: Table2, weights: str, truth: str) -> str:
+    """Mean and standard error of each side, the paper's figures beside."""
+    rows = []
+    for cell in CELLS:
+        row, fraction = cell
+        errors = {name: table2.errors(name, cell, weights, truth) for name in NAMES}
+        lowest = min(("cerf", *RIVALS), key=lambda name: errors[name].mean())
+        shown = [with_error(errors[name]) for name in NAMES]
+        shown = [f"**{s}**" if n == lowest else s for n, s in zip(NAMES, shown, strict=True)]
+        difference = with_error(errors["cerf"] - errors["fastfood"])
+        paper = PAPER[row.data, row.law, row.parameter][FRACTIONS.index(fraction)]
+        rows.append([*cell_names(cell), *shown, difference, " / ".join(f"{p:g}" for p in paper)])
+    header = ["data", "P1", "parameter", "K'/K", *NAMES.values(), "CERF - blocked RFF"]
+    return table([*header, "paper: CERF / RFF"], rows)
+
+
+def cost_table(table2: Table2) -> str:
+    rows = []
+    for fraction in FRACTIONS:
+        shown = []
+        for name in NAMES:
+            cells = table2.record(name, CELLS[0][0], "equal")["cells"]
+            cell = next(c for c in cells if c["fraction"] == fraction)
+            shown.append(f"{cell['columns'][0]} for {cell['macs'][0]:,}")
+        rows.append([f"{fraction:g}", *shown])
+    return table(["K'/K: outputs for MACs", *NAMES.values()], rows)
+
+
+def verdict(table2: Table2) -> str:
+    """How many of the 12 cells CERF wins, by weights and truth."""
+    rows = []
+    for weights, name in WEIGHT_NAMES.items():
+        for truth in TRUTHS:
+            counts = [
+                table2.wins(weights, truth, rivals)
+                for rivals in (("fastfood",), RIVALS, ("rescaled",))
+            ]
+            rows.append([f"{name}, {truth}", *(f"{n} of {len(CELLS)}" for n in counts)])
+    for truth in TRUTHS:
+        counts = [
+            table2.wins("nnls", truth, rivals, "equal")
+            for rivals in (("fastfood",), RIVALS, ("rescaled",))
+        ]
+        label = f"NNLS weights against equal weights, {truth}"
+        rows.append([label, *(f"{n} of {len(CELLS)}" for n in counts)])
+    header = ["CERF below", "blocked RFF", "blocked and dense RFF", "blocked RFF, width chosen"]
+    return table(header, rows)
+
+
+def conclusion(results: Results, table2: Table2) -> str:
+    """Text with the counts of the tables in it."""
+    others = []
+    for other in results["chosen"]["other_scales"]:
+        there = Table2(results, "median", other["p2_scale"])
+        won = there.wins("equal", "teacher", ("fastfood",))
+        weighted = there.wins("nnls", "teacher", ("fastfood",))
+        others.append(
+            f"{won} at {other['p2_scale']:g} ({weighted} with NNLS weights on both sides)"
+        )
+    readings = [
+        f"{there.wins('equal', 'teacher', ('fastfood',))} cells read as {reading}"
+        for reading in READINGS
+        if reading != "median"
+        and (there := Table2(results, reading, results["chosen"]["p2_scale"])).records
+    ]
+    return CONCLUSION.format(
+        readings=", ".join(readings),
+        cells=len(CELLS),
+        p2_scale=results["chosen"]["p2_scale"],
+        others=", ".join(others),
+        equal=table2.wins("equal", "teacher", ("fastfood",)),
+        equal_exact=table2.wins("equal", "exact", ("fastfood",)),
+        both=table2.wins("equal", "teacher", RIVALS),
+        rescaled=table2.wins("equal", "teacher", ("rescaled",)),
+        scaled=table2.wins("scaled", "teacher", ("fastfood",)),
+        nnls=table2.wins("nnls", "teacher", ("fastfood",)),
+        nnls_equal=table2.wins("nnls", "teacher", ("fastfood",), "equal"),
+    )
+
+
+def other_cases(results: Results) -> str:
+    """Cells won from blocked RFF in other readings and at other scales of P2."""
+    chosen = results["chosen"]["p2_scale"]
+    cases = [(reading, chosen) for reading in READINGS]
+    cases += [("median", other["p2_scale"]) for other in results["chosen"]["other_scales"]]
+    rows = []
+    for reading, p2_scale in cases:
+        table2 = Table2(results, reading, p2_scale)
+        if not table2.records:
+            continue
+        counts = [table2.wins(w, t, ("fastfood",)) for w in WEIGHT_NAMES for t in TRUTHS]
+        counts.append(table2.wins("nnls", "teacher", ("fastfood",), "equal"))
+        spreads = [f"{table2.sides[w]['cerf']['spread']:g}" for w in WEIGHTS]
+        rows.append([reading, f"{p2_scale:g}", ", ".join(spreads), *(f"{n}" for n in counts)])
+    header = [f"{name}, {truth}" for name in WEIGHT_NAMES.values() for truth in TRUTHS]
+    header = ["reading", "P2", "spreads (equal, NNLS)", *header, "NNLS against equal, teacher"]
+    return table(header, rows)
+
+
+def pair_table(table2: Table2) -> str:
+    """CERF and blocked RFF by all weights, against the teacher."""
+    rows = []
+    for cell in CELLS:
+        shown = [
+            with_error(table2.errors(name, cell, weights, "teacher"))
+            for weights in WEIGHT_NAMES
+            for name in ("cerf", "fastfood")
+        ]
+        rows.append([*cell_names(cell), *shown])
+    header = [f"{NAMES[n]}, {w}" for w in WEIGHT_NAMES.values() for n in ("cerf", "fastfood")]
+    return table(["data", "P1", "parameter", "K'/K", *header], rows)
+
+
+def drawn_table(results: Results) -> str:
+    """Laws as drawn: geometric mean error, and cells won from both rivals."""
+    drawn = results["drawn"]
+    scales = sorted({r["p2_scale"] for r in drawn})
+    means = {
+        (g[0]["p2_scale"], str(g[0]["side"])): geometric_mean(g, "equal") for g in by_side(drawn)
+    }
+    won = {(s, str(side)): n for s in scales for side, n in drawn_wins(drawn, s)}
+    rows = []
+    for group in by_side(r for r in drawn if r["p2_scale"] == scales[0]):
+        side = group[0]["side"]
+        ours = side["kind"] == "cerf"
+        cells = [f"{means[s, str(side)]:.0f}" for s in scales]
+        if ours:
+            cells = [f"{c} ({won[s, str(side)]})" for c, s in zip(cells, scales, strict=True)]
+        shown = [f"{side['spread']:g}", f"{side['scale_spread']:g}"] if ours else ["", ""]
+        rows.append([NAMES[side["kind"]], *shown, *cells])
+    return table(["side", "spread", "scale_spread", *(f"P2 = {s:g}" for s in scales)], rows)
+
+
+def learned_table(results: Results) -> str:
+    """All settings with CVEM: geometric mean errors; the chosen ones in bold."""
+    rows = []
+    columns = ("kind", "normalize", "spread", "scale_spread", "factor")
+    groups = by_side(results["learned"])
+    for group in sorted(groups, key=lambda g: [str(g[0]["side"][c]) for c in columns]):
+        side = group[0]["side"]
+        ours = side["kind"] == "cerf"
+        law = [f"{side[n]:g}" if ours else "" for n in ("spread", "scale_spread")]
+        factor = f"{side['factor']:g}" if side["kind"] == "fastfood" else ""
+        cells = [f"{geometric_mean(group, weights):.1f}" for weights in (*WEIGHTS, "scaled")]
+        for index, weights in enumerate(WEIGHTS):
+            if side in results["chosen"]["sides"][weights].values():
+                cells[index] = f"**{cells[index]}**"
+        rows.append([NAMES[side["kind"]], *law, factor, str(side["normalize"]), *cells])
+    header = ["side", "spread", "scale_spread", "width", "normalize"]
+    return table([*header, "equal", "NNLS", "one factor c"], rows)
+
+
+def variant_table(results: Results) -> str:
+    """Whole blocks, single outputs, shared signs at the chosen settings."""
+    chosen, rows = results["chosen"], []
+    plain = results["learned"]
+    for weights in WEIGHTS:
+        for name in ("cerf", "fastfood"):
+            side = chosen["sides"][weights][name]
+            variants = {
+                "whole blocks": (plain, side),
+                "single outputs": (results["variants"], {**side, "select": "outputs"}),
+                "shared signs": (results["variants"], {**side, "shared_signs": True}),
+            }
+            for label, (records, wanted) in variants.items():
+                group = [r for r in records if r["side"] == wanted and weights in r["weights"]]
+                errors = [np.mean([mean_error(r, f, weights) for r in group]) for f in FRACTIONS]
+                macs = [
+                    np.mean([r["cells"][i]["macs"] for r in group]) for i in range(len(FRACTIONS))
+                ]
+                cells = [f"{e:.0f} for {m:,.0f}" for e, m in zip(errors, macs, strict=True)]
+                rows.append([NAMES[name], WEIGHT_NAMES[weights], label, *cells])
+    header = [f"K'/K = {f:g}: mean error for MACs" for f in FRACTIONS]
+    return table(["side", "weights", "choice", *header], rows)
+
+
+def page(results: Results) -> str:
+    """Whole page, in Markdown."""
+    chosen = results["chosen"]
+    table2 = Table2(results, "median", chosen["p2_scale"])
+    parts = [HEADING, "## Verdict", conclusion(results, table2), verdict(table2)]
+    parts += [BACKGROUND, cost_table(table2)]
+    for weights, name in WEIGHT_NAMES.items():
+        for truth in TRUTHS:
+            title = f"### {name[0].upper()}{name[1:]}, against {TRUTHS[truth]}"
+            parts += [title, cell_table(table2, weights, truth)]
+    for other in chosen["other_scales"]:
+        scale = other["p2_scale"]
+        parts += [f"### P2 of scale {scale:g}, against the teacher's Gram matrix"]
+        parts += [pair_table(Table2(results, "median", scale))]
+    lines = [f"- {name}: {text}." for name, text in READINGS.items()]
+    parts += ["### Cells won from blocked RFF in other cases", "\n".join(lines)]
+    parts += [other_cases(results), SEARCH, "### Laws as drawn", drawn_table(results)]
+    parts += ["### With CVEM", learned_table(results)]
+    parts += ["### Whole blocks, single outputs, shared signs", variant_table(results)]
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"

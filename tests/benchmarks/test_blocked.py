@@ -1,0 +1,161 @@
+"""The protocol of section 4.1: its errors, its rules, a tiny run, and the page."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def module(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return import_module
+
+
+@pytest.fixture
+def protocol(module, monkeypatch):
+    """The protocol on made-up data, with four blocks of candidates."""
+    protocol = module("_blocked_protocol")
+    data = np.random.default_rng(0).normal(size=(150, 20)), np.zeros(150, dtype=np.int64)
+    monkeypatch.setattr(protocol, "read", lambda *_: data)
+    monkeypatch.setattr(protocol, "N_CANDIDATES", 64)
+    protocol.problem_of.cache_clear()
+    protocol.reduced.cache_clear()
+    yield protocol
+    protocol.problem_of.cache_clear()
+    protocol.reduced.cache_clear()
+
+
+def test_the_page_shows_what_was_measured():
+    script = BENCHMARKS / "blocked.py"
+    subprocess.run([sys.executable, str(script), "--check"], check=True)
+
+
+def test_settings_are_those_that_the_rules_choose_on_satimage(module):
+    blocked, rules = module("blocked"), module("_blocked_rules")
+    results = blocked.json.loads(blocked.RESULTS.read_text())
+    for stage in ("drawn", "learned"):
+        assert {r["row"]["data"] for r in results[stage]} == {"satimage"}
+    assert results["chosen"] == rules.choices(results)
+    assert {r["row"]["data"] for r in results["cells"]} == {"raw", "hog"}
+
+
+def test_errors_are_mean_differences_of_gram_matrices_of_held_out_rows(protocol):
+    problem = protocol.problem_of(protocol.TABLE[0], "median", 2.0, 0, 60, 30)
+    side = protocol.Side("cerf", "center", spread=0.5)
+    found = problem.errors(side, 0.4, "equal")
+    again = side.estimator(
+        problem.law, 26, 0, teacher=problem.teacher, weights="equal", random_state=1000
+    ).fit(problem.X)
+    assert found["columns"] == 26
+    assert found["macs"] == again.n_macs_
+    learner = np.cos(problem.X_test @ again.frequencies_ + again.offsets_) * np.sqrt(2 / 26)
+    dense = problem.teacher.estimator
+    teacher = np.cos(problem.X_test @ dense.frequencies_ + dense.offsets_) * np.sqrt(2 / 64)
+    gaps = np.subtract.outer(problem.X_test, problem.X_test).diagonal(axis1=1, axis2=3)
+    scale = 2.0 * problem.law.scale
+    exact = np.prod(1.0 / np.sqrt(1.0 + np.square(scale * gaps)), axis=2)
+    for name, truth in (("teacher", teacher @ teacher.T), ("exact", exact)):
+        expected = 1e3 * np.abs(learner @ learner.T - truth).mean()
+        assert found["errors"]["equal"][name] == pytest.approx(expected, abs=0.006)  # rounded
+
+
+def test_test_rows_are_not_training_rows(protocol):
+    problem = protocol.problem_of(protocol.TABLE[0], "median", 1.0, 3, 120, 30)
+    assert problem.X.shape == (120, 16)
+    assert problem.X_test.shape == (30, 16)
+    distances = np.abs(problem.X[:, None] - problem.X_test[None]).max(axis=2)
+    assert distances.min() > 1e-6
+
+
+def test_one_factor_brings_the_training_gram_matrix_nearest(protocol):
+    problem = protocol.problem_of(protocol.TABLE[0], "median", 1.0, 0, 60, 60)
+    problem.X_test = problem.X  # judged where the factor is fitted
+    found = problem.errors(protocol.Side("fastfood", selector="random"), 0.2, "equal")
+    assert found["errors"]["scaled"]["teacher"] < found["errors"]["equal"]["teacher"]
+
+
+def test_a_parameter_means_what_its_reading_says(protocol):
+    X = np.random.default_rng(1).normal(size=(50, 16))
+    small, large, cauchy = protocol.TABLE[0], protocol.TABLE[1], protocol.TABLE[2]
+    distances = [np.linalg.norm(a - b) for i, a in enumerate(X) for b in X[:i]]
+    assert small.scale(X, "median") == pytest.approx(1 / np.median(distances))
+    assert large.scale(X, "median") == pytest.approx(2 / np.median(distances))
+    city = [np.abs(a - b).sum() for i, a in enumerate(X) for b in X[:i]]
+    assert cauchy.scale(X, "median") == pytest.approx(1 / np.median(city))
+    assert small.scale(X, "scale") == 2.5e-5
+    assert small.scale(X, "gamma") == pytest.approx(np.sqrt(5e-5))
+
+
+def test_rivals_cost_no_more_than_the_blocks(protocol):
+    problem = protocol.problem_of(protocol.TABLE[2], "median", 1.0, 0, 60, 30)
+    costs = {}
+    for kind in ("cerf", "fastfood", "dense"):
+        side = protocol.Side(kind, selector="random")
+        costs[kind] = problem.errors(side, 0.25, "equal")["macs"]
+    assert costs == {"cerf": 192, "fastfood": 176, "dense": 192}
+
+
+def record(kind, errors, p2_scale=1.0, **side):
+    """Record of a side with one seed: errors by weights of one cell."""
+    cell = {"fraction": 0.4, "errors": {w: {"teacher": [e]} for w, e in errors.items()}}
+    row = {"data": "satimage", "law": "Gauss", "parameter": 1.0}
+    side = {"kind": kind, "factor": 1.0, "spread": 1.0, "scale_spread": 0.0, **side}
+    return {"row": row, "side": side, "p2_scale": p2_scale, "cells": [cell]}
+
+
+def test_the_least_scale_of_p2_that_wins_most_is_chosen(module):
+    rules = module("_blocked_rules")
+    drawn = [
+        record(kind, {"equal": error}, scale)
+        for scale, ours, theirs, dense in ((1, 5, 4, 9), (2, 5, 6, 4), (3, 5, 6, 7), (4, 5, 9, 9))
+        for kind, error in (("cerf", ours), ("fastfood", theirs), ("dense", dense))
+    ]
+    assert rules.choose_p2_scale(drawn) == 3
+
+
+def test_every_side_gets_the_setting_with_its_own_least_error(module):
+    rules = module("_blocked_rules")
+    learned = [
+        record("cerf", {"equal": 3, "nnls": 1}, spread=1.0),
+        record("cerf", {"equal": 2, "nnls": 2}, spread=2.0),
+        record("fastfood", {"equal": 9, "nnls": 9}),
+        record("fastfood", {"equal": 1, "nnls": 1}, factor=2.0),
+        record("dense", {"equal": 5, "nnls": 5}),
+    ]
+    drawn = [record(kind, {"equal": 1}) for kind in ("cerf", "fastfood", "dense")]
+    sides = rules.choices({"drawn": drawn, "learned": learned})["sides"]
+    assert [sides[w]["cerf"]["spread"] for w in ("equal", "nnls")] == [2.0, 1.0]
+    assert sides["equal"]["fastfood"]["factor"] == 1.0
+    assert sides["equal"]["rescaled"]["factor"] == 2.0
+
+
+def test_a_tiny_run_goes_on_where_it_stopped_and_makes_a_page(protocol, module, monkeypatch):
+    blocked, page = module("blocked"), module("_blocked_page")
+    rows = [protocol.TABLE[2], protocol.TABLE[6]]
+    for name in (protocol, blocked):
+        monkeypatch.setattr(name, "TABLE", rows)
+    monkeypatch.setattr(page, "CELLS", [(rows[0], f) for f in protocol.FRACTIONS])
+    saved = []
+    results = {}
+    assert not blocked.measure(blocked.QUICK, results, -np.inf, saved.append)
+    assert saved == []
+    assert blocked.measure(blocked.QUICK, results, np.inf, saved.append)
+    n_tasks = len(saved)
+    assert n_tasks == sum(len(results[s]) for s in blocked.STAGES)
+    assert blocked.measure(blocked.QUICK, results, np.inf, saved.append)
+    assert len(saved) == n_tasks
+    text = page.page(results)
+    assert "nan" not in text
+    table2 = page.Table2(results, "median", 2.0)
+    mean = table2.errors("cerf", page.CELLS[0], "nnls", "exact").mean()
+    assert f"{mean:.1f} ±" in text
+    assert dataclasses.asdict(rows[0]) in [r["row"] for r in results["cells"]]
