@@ -10,7 +10,18 @@ import pytest
 
 import cerflearn
 
-PUBLIC = ["BlockedCERF", "FastfoodFeatures", "MaskedCERF", "RandomFourierFeatures", "cost"]
+PUBLIC = [
+    "BlockedCERF",
+    "FastfoodFeatures",
+    "KernelAutoencoder",
+    "KernelImputer",
+    "MaskedCERF",
+    "RandomFourierFeatures",
+    "RandomizedKernelCCA",
+    "RandomizedKernelPCA",
+    "cost",
+    "frontier",
+]
 
 
 def modules_after(code: str) -> set[str]:
@@ -30,7 +41,8 @@ def test_import_loads_neither_numpy_nor_scipy_nor_scikit_learn():
 def test_maps_and_laws_do_not_load_scikit_learn():
     modules = modules_after(
         "import cerflearn.spectral, cerflearn.features.dense, cerflearn.features.masked, "
-        "cerflearn.features.blocked, cerflearn.learning.cvem, cerflearn.engine.threads"
+        "cerflearn.features.blocked, cerflearn.learning.cvem, cerflearn.engine.threads, "
+        "cerflearn.linear.canonical, cerflearn.linear.columns"
     )
     assert "sklearn" not in modules
 

@@ -9,29 +9,50 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cerflearn.comparison.frontier import frontier
+    from cerflearn.estimators.autoencoder import KernelAutoencoder
     from cerflearn.estimators.blocked import BlockedCERF
+    from cerflearn.estimators.cca import RandomizedKernelCCA
+    from cerflearn.estimators.classifier import CERFClassifier
     from cerflearn.estimators.cost import cost
     from cerflearn.estimators.fastfood import FastfoodFeatures
+    from cerflearn.estimators.imputer import KernelImputer
+    from cerflearn.estimators.kernel_pca import RandomizedKernelPCA
     from cerflearn.estimators.masked import MaskedCERF
+    from cerflearn.estimators.regressor import CERFRegressor
     from cerflearn.estimators.rff import RandomFourierFeatures
 
     __version__: str
 
 __all__ = [
     "BlockedCERF",
+    "CERFClassifier",
+    "CERFRegressor",
     "FastfoodFeatures",
+    "KernelAutoencoder",
+    "KernelImputer",
     "MaskedCERF",
     "RandomFourierFeatures",
+    "RandomizedKernelCCA",
+    "RandomizedKernelPCA",
     "__version__",
     "cost",
+    "frontier",
 ]
 
 _MODULES = {
     "BlockedCERF": "cerflearn.estimators.blocked",
+    "CERFClassifier": "cerflearn.estimators.classifier",
+    "CERFRegressor": "cerflearn.estimators.regressor",
     "FastfoodFeatures": "cerflearn.estimators.fastfood",
+    "KernelAutoencoder": "cerflearn.estimators.autoencoder",
+    "KernelImputer": "cerflearn.estimators.imputer",
     "MaskedCERF": "cerflearn.estimators.masked",
     "RandomFourierFeatures": "cerflearn.estimators.rff",
+    "RandomizedKernelCCA": "cerflearn.estimators.cca",
+    "RandomizedKernelPCA": "cerflearn.estimators.kernel_pca",
     "cost": "cerflearn.estimators.cost",
+    "frontier": "cerflearn.comparison.frontier",
 }
 
 

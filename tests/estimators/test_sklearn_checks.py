@@ -6,10 +6,22 @@ from unittest import SkipTest
 
 import pytest
 from sklearn.decomposition import PCA
+from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import RidgeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cerflearn import BlockedCERF, FastfoodFeatures, MaskedCERF, RandomFourierFeatures
+from cerflearn import (
+    BlockedCERF,
+    CERFClassifier,
+    CERFRegressor,
+    FastfoodFeatures,
+    KernelAutoencoder,
+    KernelImputer,
+    MaskedCERF,
+    RandomFourierFeatures,
+    RandomizedKernelCCA,
+    RandomizedKernelPCA,
+)
 from cerflearn.spectral import Cauchy, Gaussian, Product
 
 EXPECTED_FAILURES: dict[str, str] = {}
@@ -38,6 +50,19 @@ ESTIMATORS = [
     BlockedCERF(selector="cvem", teacher="kernel_pca", n_components=10, tol=1.0),
     BlockedCERF(teacher="labels", selector="shared", scale_spread=0.5),
     BlockedCERF(teacher=Product(Cauchy(1.0), Gaussian(0.5)), n_components=10),
+    RandomizedKernelPCA(),
+    RandomizedKernelPCA(feature_map=Nystroem(n_components=5), fit_inverse_transform=False),
+    RandomizedKernelPCA(feature_map=MaskedCERF(selector="greedy", teacher="labels"), n_jobs=2),
+    KernelAutoencoder(),
+    KernelImputer(),
+    KernelImputer(missing_values=-1, patterns=0.3, linear_part=False, n_jobs=2),
+    KernelImputer(add_indicator=True, alpha=0.1, max_iter=1),
+    RandomizedKernelCCA(),
+    RandomizedKernelCCA(y_feature_map=RandomFourierFeatures(), n_jobs=2),
+    CERFClassifier(),
+    CERFClassifier(macs=60, head="ridge", masks="random", alpha=1e-3, n_jobs=2),
+    CERFRegressor(),
+    CERFRegressor(macs=500, refine=None, head="ridge"),
 ]
 
 

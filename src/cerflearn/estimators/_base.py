@@ -40,17 +40,21 @@ _HINTS = {
 }
 
 
-def read_data(estimator: Any, X: Any, *, reset: bool, y: Any = None) -> Any:
+def read_data(
+    estimator: Any, X: Any, *, reset: bool, y: Any = None, incomplete: bool = False
+) -> Any:
     """Check X: a finite array or CSR matrix, float32 or float64, with names and width recorded.
 
     With y, which must have as many rows and be finite where it has numbers, both are returned.
+    ``incomplete`` lets NaN pass, and arrays only.
     """
     # scikit-learn does not see the types of frames other than pandas: with a list it would make
     # float64 of float32.
     other_frame = hasattr(X, "to_numpy") and not hasattr(X, "iloc")
     settings: dict[str, Any] = {
-        "accept_sparse": "csr",
+        "accept_sparse": False if incomplete else "csr",
         "dtype": "numeric" if other_frame else [np.float64, np.float32],
+        "ensure_all_finite": "allow-nan" if incomplete else True,
         "reset": reset,
     }
     try:
@@ -63,18 +67,40 @@ def read_data(estimator: Any, X: Any, *, reset: bool, y: Any = None) -> Any:
             if sign in str(error):
                 raise ValueError(f"{str(error).rstrip('.')}. {hint}") from error
         raise
-    X = _as_float(X)
+    X = _as_float(X, incomplete)
     return X if y is None else (X, y)
 
 
-def _as_float(X: Any) -> Any:
+def _as_float(X: Any, incomplete: bool) -> Any:
     """Keep float32 and float64, make float64 of other numbers."""
     if X.dtype in _FLOATS:
         return X
     converted = X.astype(np.float64)
-    if X.dtype.kind == "f" and X.dtype.itemsize > 8:
-        assert_all_finite(converted, input_name="X")  # longer floats may not fit
+    if X.dtype.kind == "f" and X.dtype.itemsize > 8:  # longer floats may not fit
+        assert_all_finite(converted, allow_nan=incomplete, input_name="X")
     return converted
+
+
+def check_n_jobs(n_jobs: Any) -> int | None:
+    """Return scikit-learn's ``n_jobs`` as None or an integer other than 0."""
+    if n_jobs is None:
+        return None
+    must_be = "None or an integer other than 0, such as 2, or -1 for all cores"
+    number = check_integer("n_jobs", n_jobs, must_be, at_least=-(2**31))
+    if number == 0:
+        raise invalid("n_jobs", n_jobs, must_be)
+    return min(number, 2**15)
+
+
+def thread_count(n_jobs: Any, n_samples: int) -> int:
+    """Threads for so many rows."""
+    if n_samples < _THREADED_ROWS:
+        return 1
+    number = check_n_jobs(n_jobs)
+    if number is None:
+        return int(effective_n_jobs(None))  # 1, or what joblib.parallel_config says
+    # Not through joblib: these are threads of the core, which processes do not restrict.
+    return number if number > 0 else max(1, cpu_count() + 1 + number)
 
 
 class RandomFeatureMap(
@@ -163,13 +189,7 @@ class RandomFeatureMap(
         return run(X, n_threads=self._n_threads(X.shape[0]))
 
     def _n_threads(self, n_samples: int) -> int:
-        if n_samples < _THREADED_ROWS:
-            return 1
-        if self.n_jobs is None:
-            return int(effective_n_jobs(None))  # 1, or what joblib.parallel_config says
-        # Not through joblib: these are threads of the core, which processes do not restrict.
-        n_jobs = self._check_n_jobs()
-        return n_jobs if n_jobs > 0 else max(1, cpu_count() + 1 + n_jobs)
+        return thread_count(self.n_jobs, n_samples)
 
     def _check_parameters(self) -> None:
         check_kernel_parameters(self.kernel, self.gamma)
@@ -180,15 +200,7 @@ class RandomFeatureMap(
                 must_be = f"a positive integer of at most {most:,}, or None"
                 check_integer(name, getattr(self, name), must_be, at_most=most)
         check_flag("paired", self.paired)
-        if self.n_jobs is not None:
-            self._check_n_jobs()
-
-    def _check_n_jobs(self) -> int:
-        must_be = "None or an integer other than 0, such as 2, or -1 for all cores"
-        n_jobs = check_integer("n_jobs", self.n_jobs, must_be, at_least=-(2**31))
-        if n_jobs == 0:
-            raise invalid("n_jobs", self.n_jobs, must_be)
-        return min(n_jobs, 2**15)
+        check_n_jobs(self.n_jobs)
 
     @abstractmethod
     def _draw_map(self, X: Any, rng: np.random.Generator) -> FeatureMap:

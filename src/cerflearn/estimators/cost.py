@@ -20,7 +20,7 @@ def cost(estimator: Any) -> Cost:
     Parameters
     ----------
     estimator : estimator
-        Fitted: a feature map or predictor of cerflearn, or of scikit-learn a linear model
+        Fitted: any estimator of cerflearn, or of scikit-learn a linear model
         (anything with ``coef_``), ``MLPClassifier``, ``MLPRegressor``, ``RBFSampler``,
         ``Nystroem``, ``StandardScaler``, a ``Pipeline`` of these, or a search or wrapper with a
         fitted estimator inside.
@@ -36,7 +36,10 @@ def cost(estimator: Any) -> Cost:
     padded size d :math:`2 d \log_2 d + 3 d`, Nystroem :math:`D K + K^2`. A linear head costs
     inputs times scores (a binary classifier has one score, one-against-one C (C - 1) / 2), a
     scaler one MAC an input. Biases are free, and so are the nonlinearities of an MLP and of
-    Nystroem's kernel; cosines and sines are counted apart.
+    Nystroem's kernel; cosines and sines are counted apart. ``RandomizedKernelPCA`` and
+    ``KernelAutoencoder`` count ``transform``, :math:`K J` beside the map; turning J codes back
+    into D inputs costs :math:`J D` more. ``RandomizedKernelCCA`` counts the view X, and
+    ``KernelImputer`` all stages of a row.
 
     Examples
     --------
@@ -56,6 +59,9 @@ def cost(estimator: Any) -> Cost:
         steps = (step for _, step in estimator.steps if step is not None)
         return sum((cost(step) for step in steps if step != "passthrough"), start=Cost())
     check_is_fitted(estimator)
+    if hasattr(estimator, "_count_cost"):
+        counted: Cost = estimator._count_cost()
+        return counted
     if isinstance(estimator, StandardScaler):
         return _scaler(estimator)
     for attribute, count in _COUNTERS.items():
@@ -76,7 +82,7 @@ def _inner(estimator: Any) -> Any:
 
 def _feature_map(estimator: Any) -> Cost:
     counted: Cost = estimator.feature_map_.cost()
-    return counted
+    return counted + _linear(estimator) if hasattr(estimator, "coef_") else counted
 
 
 def _linear(estimator: Any) -> Cost:

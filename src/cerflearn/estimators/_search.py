@@ -1,0 +1,218 @@
+"""Choosing among recipes on rows that they have not seen, and training the winner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cerflearn._typing import Float64Array, IntArray
+from cerflearn.supervised.network import CosineNetwork
+from cerflearn.supervised.problem import Problem, Workers
+from cerflearn.supervised.training import (
+    Lesson,
+    Recipe,
+    Task,
+    as_problem,
+    kernel_lesson,
+    plain_lesson,
+    train,
+)
+
+Score = Callable[[Float64Array, Float64Array], Float64Array]
+"""``score(scores, targets)`` tells how good each row's scores are, (n_samples,)."""
+
+Finish = Callable[[CosineNetwork, Task], CosineNetwork]
+"""Gives a trained network the head that it is to have."""
+
+StartNetwork = Callable[[Task, Recipe, np.random.Generator], CosineNetwork]
+"""Draws a network with masks that stay."""
+
+_FEW, _MANY = 1_000, 10_000
+_SEARCH_EFFORT = 0.4
+_FINALISTS = 2
+_HELD_OUT = 0.1
+
+
+@dataclass(eq=False)
+class _Fold:
+    """Rows to train on and rows to judge by, with the lessons made so far."""
+
+    train: Task
+    test: Task
+    lessons: dict[bool, Lesson] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """How a recipe did.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        What was tried.
+    merits : ndarray of shape (n_samples,)
+        How good the scores of rows that were held out are.
+    scores, targets, weights : ndarray
+        Of these rows.
+    """
+
+    recipe: Recipe
+    merits: Float64Array
+    scores: Float64Array
+    targets: Float64Array
+    weights: Float64Array
+
+    @property
+    def score(self) -> float:
+        """Weighted mean merit."""
+        return float(self.weights @ self.merits / self.weights.sum())
+
+    def beats(self, other: Trial) -> bool:
+        """Tell whether the mean merit is higher by more than its paired standard error."""
+        share = self.weights / self.weights.sum()
+        difference = self.merits - other.merits
+        mean = float(share @ difference)
+        error = np.sqrt(share**2 @ np.square(difference - mean))
+        return mean > max(float(error), 0.0)
+
+
+class RecipeSearch:
+    """Judges recipes on held-out rows: in three folds for few rows, else on a fifth of them.
+
+    Parameters
+    ----------
+    task : Task
+        All training rows.
+    strata : ndarray of shape (n_samples,), int
+        Classes, which every part gets its share of; zeros if there are none.
+    score : callable
+        See :data:`Score`.
+    start, finish : callable
+        Make networks with random masks; fit another head to a trained network.
+    seed : numpy.random.SeedSequence
+        Of all randomness; a recipe's does not depend on the others tried.
+    workers : Workers
+        Who computes.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        strata: IntArray,
+        score: Score,
+        start: StartNetwork,
+        finish: Finish,
+        seed: np.random.SeedSequence,
+        workers: Workers,
+    ) -> None:
+        self._task, self._score, self._workers = task, score, workers
+        self._start, self._finish = start, finish
+        self._folding, self._lesson_seed, self._network_seed = seed.spawn(3)
+        self._strata = strata
+
+    def try_all(self, recipes: list[Recipe], report: Callable[[Trial], None]) -> Trial:
+        """Best of several recipes: all on the first fold, the best two on the others as well.
+
+        An earlier recipe wins unless a later one is better by more than a standard error.
+        """
+        folds = self._folds()
+        trials = [self._try(recipe, folds[:1]) for recipe in recipes]
+        for trial in trials:
+            report(trial)
+        if len(folds) > 1:
+            best = sorted(trials, key=lambda trial: -trial.score)[:_FINALISTS]
+            trials = [self._more(trial, folds[1:]) for trial in trials if trial in best]
+            for trial in trials:
+                report(trial)
+        winner = trials[0]
+        for trial in trials[1:]:
+            if trial.beats(winner):
+                winner = trial
+        return winner
+
+    def train(
+        self,
+        recipe: Recipe,
+        *,
+        early_stopping: bool,
+        on_progress: Callable[[float, float], None] | None = None,
+    ) -> CosineNetwork:
+        """Train on all rows, but a tenth if early stopping needs rows to look at."""
+        task, held_out = self._task, None
+        if early_stopping:
+            parts = stratified_parts(self._strata, round(1 / _HELD_OUT), self._folding)
+            held_out = as_problem(plain_lesson(task.rows(parts == 0)), task.loss)
+            task = task.rows(parts != 0)
+        lesson = self._lesson(task, recipe.distil)
+        return self._run(task, lesson, recipe, 1.0, held_out, on_progress)
+
+    def _folds(self) -> list[_Fold]:
+        few = self._task.n_samples <= _FEW
+        parts = stratified_parts(self._strata, 3 if few else 5, self._folding)
+        tested = range(3) if few else range(1)
+        return [_Fold(self._task.rows(parts != k), self._task.rows(parts == k)) for k in tested]
+
+    def _try(self, recipe: Recipe, folds: list[_Fold]) -> Trial:
+        scores = []
+        for fold in folds:
+            if recipe.distil not in fold.lessons:
+                fold.lessons[recipe.distil] = self._lesson(fold.train, recipe.distil)
+            network = self._run(fold.train, fold.lessons[recipe.distil], recipe, _SEARCH_EFFORT)
+            scores.append(network.scores(fold.test.X))
+        targets = np.concatenate([fold.test.targets for fold in folds])
+        weights = np.concatenate([fold.test.weights for fold in folds])
+        return self._judge(recipe, np.concatenate(scores), targets, weights)
+
+    def _more(self, trial: Trial, folds: list[_Fold]) -> Trial:
+        """Trial on its own and further folds."""
+        other = self._try(trial.recipe, folds)
+        scores, targets, weights = (
+            np.concatenate([getattr(trial, name), getattr(other, name)])
+            for name in ("scores", "targets", "weights")
+        )
+        return self._judge(trial.recipe, scores, targets, weights)
+
+    def _judge(
+        self, recipe: Recipe, scores: Float64Array, targets: Float64Array, weights: Float64Array
+    ) -> Trial:
+        return Trial(recipe, self._score(scores, targets), scores, targets, weights)
+
+    def _lesson(self, task: Task, distil: bool) -> Lesson:
+        if not distil:
+            return plain_lesson(task)
+        return kernel_lesson(task, np.random.default_rng(self._lesson_seed))
+
+    def _run(
+        self,
+        task: Task,
+        lesson: Lesson,
+        recipe: Recipe,
+        effort: float,
+        held_out: Problem | None = None,
+        on_progress: Callable[[float, float], None] | None = None,
+    ) -> CosineNetwork:
+        rng = np.random.default_rng(self._network_seed)
+        start = None if recipe.learned_masks else self._start(task, recipe, rng)
+        if start is not None and not recipe.refined:
+            return start
+        network = train(
+            task, lesson, recipe, rng, self._workers,
+            start=start, effort=effort, held_out=held_out, on_progress=on_progress,
+        )  # fmt: skip
+        return self._finish(network, task)
+
+
+def stratified_parts(strata: IntArray, n_parts: int, seed: np.random.SeedSequence) -> IntArray:
+    """Part (n_samples,) of each row, with equal shares of each stratum.
+
+    Every stratum's rows are dealt out in random order, the next going on where the last ended, so
+    that parts differ by at most one row.
+    """
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(strata))
+    order = order[np.argsort(strata[order], kind="stable")]
+    parts = np.empty(len(strata), dtype=np.int64)
+    parts[order] = np.arange(len(strata)) % n_parts
+    return parts

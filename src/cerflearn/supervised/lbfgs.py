@@ -1,0 +1,138 @@
+r"""Training on all rows at once (L-BFGS), with pruning between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from cerflearn._typing import Float64Array
+from cerflearn.supervised.network import CosineNetwork
+from cerflearn.supervised.problem import Problem, Workers, loss_and_gradient
+from cerflearn.supervised.pruning import Budget, final_mask, largest_blocks
+
+FREQUENCY_SHARE = 0.1
+"""Penalty of the squared frequencies, for one unit of penalty of the squared head."""
+
+_MEMORY = 20  # past steps that L-BFGS remembers
+
+
+@dataclass(frozen=True)
+class FullBatches:
+    """How long to train.
+
+    Attributes
+    ----------
+    n_prunings : int, default=4
+        Times that inputs are dropped, in equal proportions.
+    n_between, n_last : int, default=60, 150
+        Iterations before each, and after the last.
+    penalty : float, default=1e-3
+        Of the squared head (halved), and :data:`FREQUENCY_SHARE` of it of the frequencies.
+    """
+
+    n_prunings: int = 4
+    n_between: int = 60
+    n_last: int = 150
+    penalty: float = 1e-3
+
+
+def train_full_batches(
+    problem: Problem,
+    network: CosineNetwork,
+    options: FullBatches,
+    workers: Workers,
+    *,
+    budget: Budget | None = None,
+    on_progress: Callable[[float, float], None] | None = None,
+) -> CosineNetwork:
+    """Train a network; with a budget, prune its mask to it in between.
+
+    Parameters are as in :func:`cerflearn.supervised.adam.train_mini_batches`.
+    """
+    if budget is None:
+        return minimise(problem, network, options.n_last, options.penalty, workers)[0]
+    scale = problem.X.std(axis=0)
+    n_start, n_end = int(network.mask.sum()), budget.entries_for(network.mask.shape[1])
+    kept = np.geomspace(n_start, max(1, min(n_start, n_end)), options.n_prunings + 1)
+    for round_, n_entries in enumerate(kept[1:], start=1):
+        network, value = minimise(problem, network, options.n_between, options.penalty, workers)
+        if round_ == options.n_prunings:
+            mask = final_mask(network.frequencies, scale, network.mask, budget)
+        else:
+            mask = largest_blocks(network.frequencies, scale, network.mask, int(n_entries), budget)
+        frequencies = np.where(mask, network.frequencies, 0.0)
+        network = CosineNetwork(frequencies, network.offsets, network.head, network.bias, mask)
+        if on_progress is not None:
+            on_progress(round_ / (options.n_prunings + 1), value)
+    return minimise(problem, network.without_idle(), options.n_last, options.penalty, workers)[0]
+
+
+def minimise(
+    problem: Problem, network: CosineNetwork, n_iter: int, penalty: float, workers: Workers
+) -> tuple[CosineNetwork, float]:
+    r"""Run L-BFGS on loss + :math:`\tfrac\lambda2 |A|^2 + \tfrac{\lambda'}2 |\Omega|^2`.
+
+    Parameters
+    ----------
+    problem : Problem
+        Rows, targets, loss.
+    network : CosineNetwork
+        Where to start; its mask is kept.
+    n_iter : int
+        Most iterations.
+    penalty : float
+        :math:`\lambda`; :math:`\lambda'` is :data:`FREQUENCY_SHARE` of it.
+    workers : Workers
+        Who computes.
+
+    Returns
+    -------
+    network : CosineNetwork
+        With the same mask.
+    value : float
+        What was minimised.
+    """
+    used = network.mask.any(axis=1)
+    part, mask = problem.inputs(used), network.mask[used]
+    entries = np.flatnonzero(mask)
+    frequencies = np.zeros(mask.shape, dtype=np.float32)
+    n_projections, n_scores = network.head.shape
+    ends = np.cumsum([len(entries), n_projections, network.head.size])
+    rates = np.zeros(ends[-1] + n_scores)
+    rates[: ends[0]] = FREQUENCY_SHARE * penalty
+    rates[ends[1] : ends[2]] = penalty
+
+    def unpack(values: Float64Array) -> tuple:  # type: ignore[type-arg]
+        frequencies.flat[entries] = values[: ends[0]]
+        _, offsets, head, bias = np.split(values.astype(np.float32), ends)
+        return frequencies, offsets, head.reshape(n_projections, n_scores), bias
+
+    def objective(values: Float64Array) -> tuple[float, Float64Array]:
+        gradient = loss_and_gradient(part, unpack(values), workers)
+        slopes = np.concatenate(
+            [
+                gradient.frequencies.ravel()[entries],
+                gradient.offsets,
+                gradient.head.ravel(),
+                gradient.bias,
+            ],
+            dtype=np.float64,
+        )
+        shrink = rates * values
+        return gradient.value + 0.5 * float(shrink @ values), slopes + shrink
+
+    start = np.concatenate(
+        [network.frequencies[network.mask], network.offsets, network.head.ravel(), network.bias],
+        dtype=np.float64,
+    )
+    options = {"maxiter": n_iter, "maxcor": _MEMORY}
+    result = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+    found = result.x
+    _, offsets, head, bias = np.split(found, ends)
+    full = np.zeros(network.mask.shape)
+    full[network.mask] = found[: ends[0]]
+    head = head.reshape(network.head.shape)
+    return CosineNetwork(full, offsets, head, bias, network.mask), float(result.fun)

@@ -1,0 +1,225 @@
+r"""One network by one recipe: lesson, start, and the trainer that suits the size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cerflearn._typing import BoolArray, Float64Array, FloatArray
+from cerflearn.supervised.adam import MiniBatches, train_mini_batches
+from cerflearn.supervised.calibration import score_targets
+from cerflearn.supervised.distillation import (
+    MOST_ROWS,
+    SOFTENING,
+    fit_teacher,
+    points_between,
+    softened,
+)
+from cerflearn.supervised.lbfgs import FullBatches, train_full_batches
+from cerflearn.supervised.losses import Loss
+from cerflearn.supervised.network import CosineNetwork, draw_network
+from cerflearn.supervised.problem import Problem, Workers
+from cerflearn.supervised.pruning import Budget
+
+_FULL_BATCH_WORK = 2 * 10**7  # rows x inputs x projections up to which L-BFGS is the quicker
+_SURE = 4.0  # scores that far apart are fairly sure of a class
+_START_ROWS = 5_000  # for the head to start with
+_ROUNDS, _LEAST_STEPS, _MOST_STEPS, _BATCH = 15, 1500, 6000, 256
+_CHEAP_STEPS, _CHEAP_WORK = 4000, 10**8  # steps x frequencies
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be predicted from what, and for how much.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Scaled data.
+    targets : ndarray of shape (n_samples, n_scores)
+        One-hot classes (one column for two classes), or standardised targets.
+    weights : ndarray of shape (n_samples,)
+        Of the rows; they sum to one.
+    loss : callable
+        See :mod:`cerflearn.supervised.losses`.
+    classes : bool
+        Whether targets are probabilities of classes.
+    budget : Budget
+        What the network may cost.
+    usable : ndarray of shape (n_features,), bool
+        Inputs that vary.
+    gamma : float
+        Kernel coefficient of the frequencies to start with.
+    """
+
+    X: FloatArray
+    targets: Float64Array
+    weights: Float64Array
+    loss: Loss
+    classes: bool
+    budget: Budget
+    usable: BoolArray
+    gamma: float
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.X)
+
+    def rows(self, index: Any) -> Task:
+        """Task of some rows."""
+        weights = self.weights[index]
+        return replace(
+            self, X=self.X[index], targets=self.targets[index], weights=weights / weights.sum()
+        )
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train.
+
+    Attributes
+    ----------
+    n_projections : int
+        Features to start with.
+    penalty : float
+        Of frequencies and head.
+    distil : bool
+        Learn from a kernel machine rather than from the targets alone.
+    learned_masks : bool, default=True
+        Prune dense frequencies to the budget; else masks are drawn and stay.
+    refined : bool, default=True
+        Train frequencies, offsets and head together.
+    """
+
+    n_projections: int
+    penalty: float
+    distil: bool
+    learned_masks: bool = True
+    refined: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """Rows and targets that a network is trained on, made once for several recipes."""
+
+    X: FloatArray
+    targets: Float64Array
+    weights: Float64Array
+
+
+def plain_lesson(task: Task) -> Lesson:
+    """Return the training rows with their targets."""
+    return Lesson(task.X, task.targets, task.weights)
+
+
+def kernel_lesson(task: Task, rng: np.random.Generator) -> Lesson:
+    """Return training rows and points between them, with what a kernel machine says of them.
+
+    Classes are given as softened probabilities. Other targets keep their values at the training
+    rows. A point between two rows weighs as much as they do on average, and all of them together
+    as much as the rows.
+    """
+    if task.n_samples > MOST_ROWS:
+        return plain_lesson(task)
+    teacher = fit_teacher(task.X, task.targets, task.weights, rng)
+    points, first, second, share = points_between(task.X, rng)
+    weights = share * task.weights[first] + (1.0 - share) * task.weights[second]
+    between = teacher.scores(points)
+    if task.classes:
+        factor = SOFTENING * teacher.sharpness
+        known = softened(teacher.scores(task.X), factor)
+        between = softened(between, factor)
+    else:
+        known = task.targets
+    both = np.concatenate([task.weights, weights * (len(points) / task.n_samples)])
+    return Lesson(np.vstack([task.X, points]), np.vstack([known, between]), both / both.sum())
+
+
+def train(
+    task: Task,
+    lesson: Lesson,
+    recipe: Recipe,
+    rng: np.random.Generator,
+    workers: Workers,
+    *,
+    start: CosineNetwork | None = None,
+    effort: float = 1.0,
+    held_out: Problem | None = None,
+    on_progress: Callable[[float, float], None] | None = None,
+) -> CosineNetwork:
+    """Train a network within the budget of a task.
+
+    Parameters
+    ----------
+    task : Task
+        Rows and budget.
+    lesson : Lesson
+        What to train on.
+    recipe : Recipe
+        How.
+    rng : numpy.random.Generator
+        Source of randomness.
+    workers : Workers
+        Who computes.
+    start : CosineNetwork, optional
+        Network whose mask is kept. None: a dense one is drawn and pruned to the budget.
+    effort : float, default=1
+        Share of the usual steps.
+    held_out : Problem, optional
+        Rows for early stopping, where mini-batches are used.
+    on_progress : callable, optional
+        Told the share of the work done and a number.
+    """
+    budget = None
+    if start is None:
+        budget = task.budget
+        mask = np.repeat(task.usable[:, None], recipe.n_projections, axis=1)
+        part = task.rows(np.sort(rng.permutation(task.n_samples)[:_START_ROWS]))
+        aims = _SURE * score_targets(part.targets) if task.classes else part.targets
+        start = draw_network(part.X, aims, mask, task.gamma, rng)
+    problem = as_problem(lesson, task.loss)
+    if lesson.X.shape[0] * start.mask.size <= _FULL_BATCH_WORK:
+        full = FullBatches(
+            n_between=max(10, int(60 * effort)),
+            n_last=max(20, int(150 * effort)),
+            penalty=recipe.penalty,
+        )
+        network = train_full_batches(
+            problem, start, full, workers, budget=budget, on_progress=on_progress
+        )
+    else:
+        n_steps = int(effort * steps_for(problem.n_samples, start.mask.size))
+        mini = MiniBatches(n_steps=n_steps, batch_size=_BATCH, penalty=recipe.penalty)
+        validate = None
+        if held_out is not None:
+            validate = _held_out_loss(held_out)
+        network = train_mini_batches(
+            problem, start, mini, rng, workers,
+            budget=budget, validate=validate, on_progress=on_progress,
+        )  # fmt: skip
+    return network.without_idle().astype(np.float64)
+
+
+def steps_for(n_samples: int, n_frequencies: int) -> int:
+    """Mini-batches to train on: 15 rounds, but at least 1,500, and more for small networks."""
+    cheap = np.clip(_CHEAP_WORK / n_frequencies, _LEAST_STEPS, _CHEAP_STEPS)
+    return int(np.clip(_ROUNDS * n_samples / _BATCH, cheap, _MOST_STEPS))
+
+
+def as_problem(lesson: Lesson, loss: Loss) -> Problem:
+    """Lesson in single precision."""
+    X = np.ascontiguousarray(lesson.X, dtype=np.float32)
+    targets = np.ascontiguousarray(lesson.targets, dtype=np.float32)
+    return Problem(X, targets, lesson.weights.astype(np.float32), loss)
+
+
+def _held_out_loss(problem: Problem) -> Callable[[CosineNetwork], float]:
+    def validate(network: CosineNetwork) -> float:
+        scores = network.scores(problem.X)
+        return problem.loss(scores, problem.targets, problem.weights)[0]
+
+    return validate

@@ -1,0 +1,73 @@
+"""CERFRegressor: budgets, several targets, and rivals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_friedman1
+from sklearn.linear_model import LinearRegression
+
+from cerflearn import CERFRegressor, cost
+
+X, Y = make_friedman1(n_samples=800, noise=0.5, random_state=0)
+TRAIN, TEST = slice(0, 400), slice(400, None)
+
+
+@pytest.mark.parametrize("macs", [5, 40, 300])
+@pytest.mark.parametrize("n_targets", [1, 3])
+def test_map_and_head_together_are_within_the_budget(macs, n_targets):
+    targets = Y[TRAIN] if n_targets == 1 else np.column_stack([Y, X[:, 0], X[:, 1] ** 2])[TRAIN]
+    model = CERFRegressor(macs=macs, random_state=0).fit(X[TRAIN], targets)
+    assert model.n_macs_ <= macs
+    assert cost(model).macs == model.n_macs_
+    assert model.predict(X[TEST]).shape == ((400,) if n_targets == 1 else (400, 3))
+
+
+def test_it_is_far_above_a_linear_model():
+    model = CERFRegressor(macs=300, random_state=0).fit(X[TRAIN], Y[TRAIN])
+    linear = LinearRegression().fit(X[TRAIN], Y[TRAIN])
+    assert model.score(X[TEST], Y[TEST]) > 0.95  # measured .98
+    assert linear.score(X[TEST], Y[TEST]) < 0.8
+
+
+@pytest.mark.parametrize("head", ["trained", "ridge"])
+@pytest.mark.parametrize("masks", ["learned", "random"])
+def test_every_kind_of_fit_predicts(head, masks):
+    model = CERFRegressor(macs=200, head=head, masks=masks, random_state=0)
+    assert model.fit(X[TRAIN], Y[TRAIN]).score(X[TEST], Y[TEST]) > 0.8
+
+
+def test_targets_of_any_scale_are_fine():
+    small = CERFRegressor(macs=100, random_state=0).fit(X[TRAIN], Y[TRAIN])
+    large = CERFRegressor(macs=100, random_state=0).fit(X[TRAIN], 1e6 * Y[TRAIN] - 1e9)
+    expected = 1e6 * small.predict(X[TEST]) - 1e9
+    assert large.predict(X[TEST]) == pytest.approx(expected, rel=1e-3)
+
+
+def test_weights_are_repetitions():
+    weights = np.random.default_rng(0).integers(0, 3, 400).astype(float)
+    weighted = CERFRegressor(macs=60, random_state=0)
+    weighted.fit(X[TRAIN], Y[TRAIN], sample_weight=weights)
+    rows = np.repeat(np.arange(400), weights.astype(int))
+    repeated = CERFRegressor(macs=60, random_state=0).fit(X[rows], Y[rows])
+    assert np.array_equal(weighted.coef_, repeated.coef_)
+
+
+def test_a_constant_target_is_predicted():
+    model = CERFRegressor(macs=60, random_state=0).fit(X[:100], np.full(100, 7.0))
+    assert model.predict(X[:10]) == pytest.approx(7.0)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "y", "message"),
+    [
+        ({"macs": 1}, Y[:50], "macs=2 or more"),
+        ({"head": "svm"}, Y[:50], "head='svm'"),
+        ({}, np.where(Y[:50] > 15, np.nan, Y[:50]), "NaN"),
+        ({}, None, "requires y"),
+        ({"masks": "none"}, Y[:50], "masks='none'"),
+    ],
+)
+def test_bad_input_is_refused_with_a_remedy(parameters, y, message):
+    with pytest.raises(ValueError, match=message):
+        CERFRegressor(**parameters).fit(X[:50], y)
