@@ -8,12 +8,12 @@ SOURCES := pyproject.toml CMakeLists.txt $(CPP)
 ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .NOTPARALLEL:
-.PHONY: help demo test test-sklearn lint format bench sanitize clean
+.PHONY: help demo test test-sklearn lint format bench bench-blocked bench-predictors bench-selection sanitize clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.ready-report  ## accuracy, MACs and time on bundled data: RBFSampler against our maps
+demo: $(VENV)/.ready-report  ## accuracy against MACs and time on bundled data, beside rivals
 	$(BIN)/cerf demo
 
 test: $(VENV)/.ready-test  ## all tests (under 10 minutes on two cores)
@@ -40,6 +40,16 @@ format: $(VENV)/.ready-dev  ## put Python and C++ into the house style
 bench: $(VENV)/.ready-test  ## feature maps against their rivals, one run; writes benchmarks/results/transform.json
 	$(ENV) $(BIN)/python benchmarks/transform.py
 	$(BIN)/python benchmarks/render.py
+
+bench-blocked: $(VENV)/.ready-test  ## blocked CERF against blocked RFF (Table 2); needs CERF_DATA; writes docs/blocked.md
+	$(ENV) $(BIN)/python benchmarks/blocked.py --fresh
+
+bench-predictors: $(VENV)/.ready-test  ## predictors against goals and rivals; needs CERF_DATA; writes benchmarks/results/predictors.json
+	$(ENV) $(BIN)/python benchmarks/predictors.py all
+
+bench-selection: $(VENV)/.ready-test  ## what selectors bring and cost; needs CERF_DATA; writes docs/selection.md
+	$(ENV) $(BIN)/python benchmarks/selection.py all
+	$(ENV) $(BIN)/python benchmarks/render_selection.py
 
 sanitize: $(VENV)/.ready-build  ## C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S . -B build/sanitize -G Ninja \

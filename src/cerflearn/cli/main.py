@@ -8,7 +8,8 @@ import click
 
 # command -> (module, one line for --help): nothing heavy is imported to print the help.
 COMMANDS = {
-    "demo": ("cerflearn.cli.demo", "Accuracy, MACs and time on bundled data, beside RBFSampler."),
+    "demo": ("cerflearn.cli.demo", "Accuracy against MACs and time on bundled data, with rivals."),
+    "frontier": ("cerflearn.cli.frontier", "The same on a CSV file of one's own."),
     "info": ("cerflearn.cli.info", "Version, instruction-set level and threads of this machine."),
 }
 
@@ -57,5 +58,6 @@ def main() -> None:
     Examples:
       cerf demo                  the main job on bundled data, in under a minute
       cerf demo --picture a.png  ... with the picture written elsewhere
+      cerf frontier --help       ... on a CSV file of one's own
       cerf info                  what this machine offers
     """

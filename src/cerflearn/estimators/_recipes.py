@@ -58,5 +58,6 @@ def make_recipes(budget: Budget, n_features: int, n_samples: int, teacher: str) 
     if n_samples <= _SMALL:
         recipes.append(Recipe(n_projections, 1e-1, teachers[0]))
     if len(teachers) > 1:
-        recipes.append(Recipe(n_projections, 3e-3, teachers[1]))
+        fewer = n_projections_for(budget, n_features, n_samples, crowd=0.75)
+        recipes += [Recipe(n_projections, 3e-3, False), Recipe(fewer, 1e-2, False)]
     return recipes

@@ -182,7 +182,8 @@ def train(
         aims = _SURE * score_targets(part.targets) if task.classes else part.targets
         start = draw_network(part.X, aims, mask, task.gamma, rng)
     problem = as_problem(lesson, task.loss)
-    if lesson.X.shape[0] * start.mask.size <= _FULL_BATCH_WORK:
+    work = problem.n_samples * start.mask.size
+    if work <= _FULL_BATCH_WORK:
         full = FullBatches(
             n_between=max(10, int(60 * effort)),
             n_last=max(20, int(150 * effort)),
@@ -194,9 +195,7 @@ def train(
     else:
         n_steps = int(effort * steps_for(problem.n_samples, start.mask.size))
         mini = MiniBatches(n_steps=n_steps, batch_size=_BATCH, penalty=recipe.penalty)
-        validate = None
-        if held_out is not None:
-            validate = _held_out_loss(held_out)
+        validate = None if held_out is None else _held_out_loss(held_out)
         network = train_mini_batches(
             problem, start, mini, rng, workers,
             budget=budget, validate=validate, on_progress=on_progress,

@@ -1,0 +1,196 @@
+r"""The fair rival of learned masks: a ReLU network, pruned to the budget in the same way.
+
+Training, pruning and search follow :class:`~cerflearn.CERFClassifier` step by step, with rectified
+instead of cosine features and without a kernel machine as teacher: dense at first, the weights with
+the smallest :math:`|W_{dk}| \operatorname{std}(x_d)` dropped on the way, L-BFGS where all rows fit
+in a step, Adam on mini-batches else, and as many settings tried on held-out rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from cerflearn._typing import Float64Array
+from cerflearn.comparison.data import Predict, Training
+from cerflearn.comparison.relu import Parameters, ReluNetwork, draw_relu, loss_and_gradient
+from cerflearn.comparison.tuning import best_setting
+from cerflearn.estimators._recipes import n_projections_for
+from cerflearn.supervised.losses import cross_entropy, logistic, squared_error
+from cerflearn.supervised.problem import Problem
+from cerflearn.supervised.pruning import Budget, entries_at, final_mask, largest_blocks
+
+_FULL_BATCH_WORK = 2 * 10**7  # rows x inputs x features up to which L-BFGS is the quicker
+_N_PRUNINGS, _N_BETWEEN, _N_LAST = 4, 60, 150  # L-BFGS: prunings, iterations between and after
+_ROUNDS, _LEAST_STEPS, _MOST_STEPS, _BATCH = 15, 1500, 6000, 256  # Adam
+_RATE, _DECAY_PER_PENALTY = 3e-3, 100.0
+_PRUNING = (0.05, 0.6)  # share of the steps between which Adam's weights are pruned
+_SEARCH_EFFORT = 0.5
+_SMALL = 1_000
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is chosen on held-out rows: L2 penalty, and features for each that the rule gives."""
+
+    penalty: float
+    crowd: float
+
+
+def settings_for(n_samples: int) -> list[Setting]:
+    """List what to try: as many as CERFClassifier tries, the likeliest first."""
+    settings = [Setting(3e-3, 1.0), Setting(1e-2, 1.0), Setting(1e-3, 1.0), Setting(3e-3, 1.3)]
+    return [*settings, Setting(1e-1, 1.0)] if n_samples <= _SMALL else settings
+
+
+def fit_pruned_mlp(training: Training, macs: int) -> ReluNetwork:
+    """Best network of at most ``macs`` MACs; one feature that reads one input must fit.
+
+    Parameters
+    ----------
+    training : Training
+        Scaled rows.
+    macs : int
+        Budget, head included.
+    """
+
+    def fit(part: Training, setting: Setting) -> Predict:
+        network = train(part, macs, setting, effort=_SEARCH_EFFORT)
+        return lambda X: part.decide(network.scores(X))
+
+    setting = best_setting(settings_for(training.n_samples), fit, training)
+    return train(training, macs, setting)
+
+
+def train(training: Training, macs: int, setting: Setting, *, effort: float = 1.0) -> ReluNetwork:
+    """Train one network from dense to the budget, with a share of the usual steps."""
+    budget = Budget(macs, training.n_scores)
+    varies = training.X.max(axis=0) > training.X.min(axis=0)
+    n_inputs, n_samples = max(1, int(varies.sum())), training.n_samples
+    n_hidden = n_projections_for(budget, n_inputs, n_samples, setting.crowd)
+    rng = np.random.default_rng(training.seed)
+    network = draw_relu(np.repeat(varies[:, None], n_hidden, axis=1), training.n_scores, rng)
+    problem = _problem(training)
+    if n_samples * network.mask.size <= _FULL_BATCH_WORK:
+        network = _train_full_batches(problem, network, budget, setting.penalty, effort)
+    else:
+        network = _train_mini_batches(problem, network, budget, setting.penalty, effort, rng)
+    return network.as_float32()
+
+
+def _problem(training: Training) -> Problem:
+    loss: Any = squared_error
+    if training.n_classes:
+        loss = logistic if training.n_classes == 2 else cross_entropy
+    weights = np.full(training.n_samples, 1.0 / training.n_samples, dtype=np.float32)
+    return Problem(training.X, training.targets.astype(np.float32), weights, loss)
+
+
+def _train_full_batches(
+    problem: Problem, network: ReluNetwork, budget: Budget, penalty: float, effort: float
+) -> ReluNetwork:
+    """L-BFGS, with prunings to equal shares in between."""
+    scale = problem.X.std(axis=0)
+    n_start, n_end = int(network.mask.sum()), budget.entries_for(network.mask.shape[1])
+    kept = np.geomspace(max(1, n_start), max(1, min(n_start, n_end)), _N_PRUNINGS + 1)
+    n_between, n_last = max(10, int(_N_BETWEEN * effort)), max(20, int(_N_LAST * effort))
+    for round_, n_entries in enumerate(kept[1:], start=1):
+        network = minimise(problem, network, n_between, penalty)
+        if round_ == _N_PRUNINGS:
+            mask = final_mask(network.weights, scale, network.mask, budget)
+        else:
+            mask = largest_blocks(network.weights, scale, network.mask, int(n_entries), budget)
+        network = network.masked(mask)
+    return minimise(problem, network.without_idle(), n_last, penalty)
+
+
+def minimise(problem: Problem, network: ReluNetwork, n_iter: int, penalty: float) -> ReluNetwork:
+    r"""Run L-BFGS on loss + :math:`\tfrac\lambda2 (|A|^2 + |W|^2)`, keeping the mask."""
+    used = network.mask.any(axis=1)
+    part, mask = problem.inputs(used), network.mask[used]
+    entries, weights = np.flatnonzero(mask), np.zeros(mask.shape, dtype=np.float32)
+    n_hidden, n_scores = network.head.shape
+    ends = np.cumsum([len(entries), n_hidden, network.head.size])
+    rates = np.zeros(ends[-1] + n_scores)
+    rates[: ends[0]] = rates[ends[1] : ends[2]] = penalty
+
+    def objective(values: Float64Array) -> tuple[float, Float64Array]:
+        weights.flat[entries] = values[: ends[0]]
+        _, offsets, head, bias = np.split(values.astype(np.float32), ends)
+        parameters = (weights, offsets, head.reshape(n_hidden, n_scores), bias)
+        value, (by_weights, by_offsets, by_head, by_bias) = loss_and_gradient(part, parameters)
+        slopes = np.concatenate(
+            [by_weights.ravel()[entries], by_offsets, by_head.ravel(), by_bias], dtype=np.float64
+        )
+        shrink = rates * values
+        return value + 0.5 * float(shrink @ values), slopes + shrink
+
+    start = np.concatenate(
+        [network.weights[network.mask], network.offsets, network.head.ravel(), network.bias],
+        dtype=np.float64,
+    )
+    options = {"maxiter": n_iter, "maxcor": 20}
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
+    _, offsets, head, bias = np.split(found, ends)
+    full = np.zeros(network.mask.shape)
+    full[network.mask] = found[: ends[0]]
+    return ReluNetwork(full, offsets, head.reshape(n_hidden, n_scores), bias, network.mask)
+
+
+def _train_mini_batches(
+    problem: Problem,
+    network: ReluNetwork,
+    budget: Budget,
+    penalty: float,
+    effort: float,
+    rng: np.random.Generator,
+) -> ReluNetwork:
+    """Adam with a rate that falls along half a cosine, and pruning on the way."""
+    n_rows, scale = problem.n_samples, problem.X.std(axis=0)
+    n_steps = int(np.clip(_ROUNDS * n_rows / _BATCH, _LEAST_STEPS, _MOST_STEPS) * effort)
+    first, last = (int(share * n_steps) for share in _PRUNING)
+    pause, n_dense, mask = max(1, n_steps // 100), int(network.mask.sum()), network.mask
+    parameters = network.as_float32().parameters
+    adam = _Adam(parameters, penalty, n_steps)
+    order = np.empty(0, dtype=np.int64)
+    for step in range(1, n_steps + 1):
+        if len(order) < _BATCH:
+            order = rng.permutation(n_rows)
+        rows, order = order[:_BATCH], order[_BATCH:]
+        _, gradient = loss_and_gradient(problem.rows(rows), parameters)
+        adam.step(parameters, gradient)
+        if step == last:
+            mask = final_mask(parameters[0], scale, mask, budget)
+        elif first <= step < last and step % pause == 0:
+            n_end = budget.entries_for(mask.shape[1])
+            n_entries = entries_at((step - first) / (last - first), n_dense, n_end)
+            mask = largest_blocks(parameters[0], scale, mask, n_entries, budget)
+        parameters[0][~mask] = 0.0
+    return ReluNetwork(*parameters, mask).without_idle()
+
+
+class _Adam:
+    """Moments of the gradient, and steps with decoupled decay of weights and head."""
+
+    def __init__(self, parameters: Parameters, penalty: float, n_steps: int) -> None:
+        self._first = [np.zeros_like(values) for values in parameters]
+        self._second = [np.zeros_like(values) for values in parameters]
+        self._decay, self._n_steps, self._count = _DECAY_PER_PENALTY * penalty, n_steps, 0
+
+    def step(self, parameters: Parameters, gradient: Parameters) -> None:
+        """Change the parameters in place."""
+        self._count += 1
+        rate = _RATE * 0.5 * (1.0 + np.cos(np.pi * self._count / self._n_steps))
+        correction = np.sqrt(1.0 - 0.999**self._count)
+        factor = np.float32(rate * correction / (1.0 - 0.9**self._count))
+        shrink = np.float32(1.0 - rate * self._decay)
+        moments = zip(parameters, gradient, self._first, self._second, strict=True)
+        for index, (values, slope, first, second) in enumerate(moments):
+            first += np.float32(0.1) * (slope - first)
+            second += np.float32(0.001) * (np.square(slope) - second)
+            values -= factor * first / (np.sqrt(second) + np.float32(1e-8 * correction))
+            if index in (0, 2):  # offsets and biases are free
+                values *= shrink

@@ -1,0 +1,164 @@
+"""The benchmark of predictors runs at a small size, takes itself up, and judges as it says."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+PARTS = ("goals", "mnist60k", "frontier", "regression", "speed")
+
+
+def run(*arguments):
+    command = [sys.executable, str(BENCHMARKS / "predictors.py"), *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory):
+    return tmp_path_factory.mktemp("results") / "predictors.json"
+
+
+@pytest.fixture(scope="module")
+def said(output):
+    """What each sub-command prints when run alone."""
+    return {part: run(part, "--tiny", "--seeds", 1, "--output", output) for part in PARTS}
+
+
+@pytest.fixture
+def verdicts(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module("_predictors_verdicts")
+
+
+@pytest.mark.parametrize(
+    ("part", "line"),
+    [
+        ("goals", "few digits, 300 MACs:"),
+        ("mnist60k", "MLPClassifier with"),
+        ("frontier", "few digits, 640 MACs: cerf"),
+        ("regression", "diabetes, 64 MACs: R2 of cerf"),
+        ("speed", "RBFSampler + ridge"),
+    ],
+)
+def test_each_part_runs_alone_and_tells_its_verdict(said, part, line):
+    assert line in said[part]
+    assert "reached" in said[part]
+
+
+def test_models_stay_within_their_budgets(said, output):
+    results = json.loads(output.read_text())
+    assert results["goals"]["few digits"]["300"]["0"]["macs"] <= 300
+    assert results["mnist60k"]["cerf"]["400"]["macs"] <= 400
+    assert {p["macs"] for p in results["mnist60k"]["mlp"]["400"].values()} == {5 * 74}
+    for part, name in (("frontier", "few digits"), ("regression", "diabetes")):
+        for rows in results[part][name]["0"].values():
+            for row in rows:
+                assert (row["macs"] or 0) <= row["budget"]
+                assert (row["score"] is None) == bool(row["note"])
+
+
+def test_what_was_measured_is_not_measured_again(said, output):
+    before = output.read_bytes()
+    again = run("all", "--tiny", "--seeds", 1, "--output", output)
+    assert "] goals" not in again
+    assert f"all there: {output}" in again
+    assert output.read_bytes() == before
+    shown = run("show", "--output", output)
+    assert all(f"\n{part}\n" in shown for part in PARTS)
+
+
+def test_no_piece_starts_when_time_is_up(tmp_path):
+    out = run("goals", "--tiny", "--minutes", -1, "--output", tmp_path / "new.json")
+    assert out.splitlines()[-1] == "time is up: run again to go on"
+
+
+def test_goal_counts_with_one_standard_error(verdicts):
+    def line(*accuracies):
+        seeds = {str(i): {"accuracy": value} for i, value in enumerate(accuracies)}
+        return verdicts.goals({"RAW": {"2000": seeds}})[0]
+
+    assert "93.50 ± 0.50 % (2 seeds), goal 94: reached" in line(93.0, 94.0)
+    assert "goal 94: not reached" in line(93.0, 93.9)
+    assert "goal 94: not reached" in line(93.9)  # one seed has no error to add
+    assert "goal" not in verdicts.goals({"Letter, 128 pixels": {"2000": {"0": {"accuracy": 1}}}})[0]
+
+
+def frontier_results(cerf, rival, other=(0.1, 0.1)):
+    def rows(score):
+        return [{"budget": 50, "score": score}, {"budget": 9, "score": None}]
+
+    scores = {"cerf": cerf, "mlp": rival, "rff": other}
+    return {
+        "RAW": {
+            str(seed): {method: rows(values[seed]) for method, values in scores.items()}
+            for seed in range(2)
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("cerf", "rival", "good"),
+    [
+        ((0.95, 0.95), (0.90, 0.90), True),
+        ((0.90, 0.90), (0.95, 0.95), False),
+        ((0.90, 0.92), (0.92, 0.90), True),  # 0 on average
+        ((0.90, 0.92), (0.905, 0.945), False),  # -1.5, standard error 1
+        ((0.90, 0.92), (0.90, 0.94), True),  # -1, standard error 1
+    ],
+)
+def test_frontier_counts_points_within_one_standard_error(verdicts, cerf, rival, good):
+    lines = verdicts.frontiers(frontier_results(cerf, rival))
+    assert len(lines) == 2
+    assert "best rival mlp" in lines[0]
+    assert lines[1].startswith(f"{int(good)} of 1 points")
+
+
+def test_seeds_that_lack_a_method_do_not_count(verdicts):
+    found = frontier_results((0.9, 0.9), (0.8, 0.8))
+    del found["RAW"]["1"]["mlp"]
+    assert verdicts.points(found)["RAW", 50]["cerf"] == [0.9]
+
+
+def test_regression_must_beat_all_three(verdicts):
+    found = frontier_results((0.9, 0.9), (0.8, 0.8), other=(0.95, 0.95))
+    assert verdicts.regressions(found)[-1].startswith("0 of 1 points")
+    found = frontier_results((0.9, 0.9), (0.8, 0.8), other=(0.85, 0.85))
+    assert verdicts.regressions(found)[-1].startswith("1 of 1 points")
+
+
+def test_rate_and_epochs_of_the_rival_are_chosen_on_held_out_rows(verdicts):
+    looks = [
+        {"epochs": 5, "held out": 96.0, "accuracy": 97.5},
+        {"epochs": 10, "held out": 97.0, "accuracy": 96.5},
+    ]
+    found = {"cerf": {"20000": {"accuracy": 97.0}}, "mlp": {"20000": {"0.01": {"looks": looks}}}}
+    (line,) = verdicts.large(found)
+    assert "goal 97: reached; dense MLP of equal MACs 96.50 % (rate 0.01, 10 epochs): above" in line
+
+
+@pytest.mark.skipif("CERF_DATA" not in os.environ, reason="needs the data in CERF_DATA")
+def test_letter_has_the_paper_split_and_raw_hides_a_column(verdicts):
+    data = importlib.import_module("_predictors_data")
+    letter = data.letter(0)
+    assert letter.X_train.shape == (5_375, 70)
+    assert letter.X_test.shape == (46_777, 70)
+    assert data.linear_macs(letter) == 70 * 26
+    column = data.raw_column(0)
+    assert column.X_train.shape == (4_000, 380)
+    assert column.y_train.shape == (4_000, 20)
+    assert data.linear_macs(column) == 380 * 20
+    images = (data.read("digits_raw")[0] / 255.0).reshape(-1, 20, 20)
+    rows = {image[:, 10].tobytes(): np.delete(image, 10, axis=1).tobytes() for image in images}
+    # Columns may be equal for several images: only unique ones can be looked up.
+    first = next(y for y in column.y_test if (images[:, :, 10] == y).all(axis=1).sum() == 1)
+    index = int(np.flatnonzero((column.y_test == first).all(axis=1))[0])
+    assert rows[first.tobytes()] == column.X_test[index].tobytes()
+    assert data.linear_macs(data.whole("pima")(0)) == 8

@@ -1,0 +1,153 @@
+"""The benchmark of selectors runs at a small size, takes itself up, and its page is up to date."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BENCHMARKS = ROOT / "benchmarks"
+
+
+def run(script, *arguments):
+    command = [sys.executable, str(BENCHMARKS / script), *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    path = tmp_path_factory.mktemp("results") / "selection.json"
+    run("selection.py", "all", "--tiny", "--seeds", 2, "--output", path)
+    return path
+
+
+@pytest.fixture
+def module(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module
+
+
+@pytest.fixture
+def published():
+    return json.loads((BENCHMARKS / "results" / "selection.json").read_text())
+
+
+def test_every_method_stays_within_the_macs_of_dense_features(tiny):
+    results = json.loads(tiny.read_text())
+    seeds = results["accuracy"]["few digits"]
+    assert set(seeds) == {"0", "1"}
+    for seed in seeds.values():
+        methods = {name: row for name, row in seed.items() if name not in ("width", "C")}
+        assert len(methods) == 10
+        assert methods["dense RFF"]["macs"] == [640, 1280]
+        for row in methods.values():
+            assert all(
+                0 < macs <= most for macs, most in zip(row["macs"], (640, 1280), strict=True)
+            )
+            assert all(10.0 < value <= 100.0 for head in ("ridge", "svm") for value in row[head])
+            assert all(0.0 < error < 1.0 for error in row["kernel error"])
+
+
+def test_trained_and_untrained_masks_differ_in_the_choice_alone(tiny):
+    for seed in json.loads(tiny.read_text())["accuracy"]["few digits"].values():
+        trained, untrained = seed["paper_setting"], seed["untrained masks"]
+        assert trained["outputs"] == untrained["outputs"]
+        assert trained["macs"] == untrained["macs"]
+        assert trained["ridge"] != untrained["ridge"]
+
+
+def test_what_was_measured_is_not_measured_again(tiny):
+    before = tiny.read_bytes()
+    said = run("selection.py", "all", "--tiny", "--seeds", 2, "--output", tiny)
+    assert said.splitlines() == [f"all there: {tiny}"]
+    assert tiny.read_bytes() == before
+
+
+def test_tables_can_be_made_of_any_results(tiny, module):
+    results = json.loads(tiny.read_text())
+    tables = module("_selection_tables")
+    accuracy = ("accuracy", "gains", "widths", "wide")
+    for name in (*accuracy, "mnist", "seconds", "solvers", "memory", "defaults"):
+        text = getattr(tables, name)(results)
+        assert "nan" not in text, name
+        widths = {line.count("|") for line in text.splitlines() if line.startswith("|")}
+        assert len(widths) == 1, name
+
+
+def test_page_shows_what_was_measured():
+    run("render_selection.py", "--check")
+
+
+@pytest.mark.parametrize(
+    "part", ["accuracy", "wide", "widths", "mnist", "time", "defaults", "linear"]
+)
+def test_page_would_not_match_other_results(part, published, module):
+    render = module("render_selection")
+    page = render.PAGE.read_text()
+    assert render.filled(page, published) == page
+
+    def changed(node):
+        if isinstance(node, dict):
+            return {key: changed(value) for key, value in node.items()}
+        if isinstance(node, list):
+            return [changed(value) for value in node]
+        return 1.5 * node if isinstance(node, float) else node  # sizes stay whole
+
+    other = copy.deepcopy(published)
+    other[part] = changed(other[part])
+    assert render.filled(page, other) != page
+
+
+def results_with_gain(gains):
+    """Two seeds of one dataset whose trained masks gain so much at each of two budgets."""
+    untrained = {"svm": [50.0, 60.0], "ridge": [50.0, 60.0]}
+    seeds = {}
+    for seed, gain in enumerate(gains):
+        row = (np.array([50.0, 60.0]) + gain).tolist()
+        trained = {"svm": row, "ridge": row}
+        seeds[str(seed)] = {"untrained masks": untrained, "paper_setting": trained}
+    return {"accuracy": {"RAW": seeds}}
+
+
+@pytest.mark.parametrize(
+    ("gains", "reached"),
+    [
+        ([[1.0, 2.0], [3.0, 0.0]], True),
+        ([[9.0, -2.0], [9.0, -4.0]], False),  # -3, standard error 1
+        ([[9.0, -2.0], [9.0, 0.0]], False),  # -1, standard error 1: not above
+        ([[9.0, -2.0], [9.0, 0.1]], True),  # -.95, standard error 1.05
+        ([[-2.0, -2.0], [1.9, 1.9]], False),  # within the error, but negative
+    ],
+)
+def test_gain_is_judged_at_each_budget_and_on_average(gains, reached, module):
+    verdicts = module("render_selection").gain_verdicts(results_with_gain(gains))
+    assert [ok for _, _, ok in verdicts] == [reached, reached]
+
+
+def test_missing_data_are_named(module, monkeypatch, tmp_path):
+    datasets = module("datasets")
+    datasets.read.cache_clear()
+    for folder in (None, str(tmp_path)):
+        if folder is None:
+            monkeypatch.delenv("CERF_DATA", raising=False)
+        else:
+            monkeypatch.setenv("CERF_DATA", folder)
+        with pytest.raises(FileNotFoundError, match=r"digits_raw\.npz .* CERF_DATA .* OpenCV"):
+            datasets.read("digits_raw")
+
+
+def test_folds_of_five_seeds_cover_all_rows_once(module):
+    fold = module("datasets").fold
+    X, y = np.arange(23.0)[:, None], np.arange(23)
+    splits = [fold(X, y, seed) for seed in range(5)]
+    assert sorted(np.concatenate([split.y_test for split in splits])) == list(range(23))
+    for split in splits:
+        assert set(split.y_train) | set(split.y_test) == set(range(23))
+        assert set(split.X_train[:, 0]) == set(split.y_train)
