@@ -35,6 +35,7 @@ from cerflearn.supervised.training import Recipe, Task
 _WIDTH = 0.2  # of the frequencies that training starts with, times one over the median distance
 _EARLY_ROWS = 10_000  # from so many on, a tenth can be spared for early stopping
 _FEWEST_ROWS, _MOST_ROWS_TRIED = 30, 20_000  # between which features without training are tried
+_LARGEST_INPUT, _LARGEST_GAMMA = 1e15, 1e65  # squares and frequencies must not overflow
 _GROUP_SIZES = (1, 2, 4, 8, 16)
 
 
@@ -79,8 +80,11 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             )
         check_choice("group_size", self.group_size, _GROUP_SIZES)
         check_integer("features_per_mask", self.features_per_mask, "a positive integer")
-        if self.early_stopping not in (True, False, "auto"):
-            raise invalid("early_stopping", self.early_stopping, "True, False or 'auto'")
+        early = self.early_stopping
+        if not isinstance(early, bool | np.bool_) and not (
+            isinstance(early, str) and early == "auto"
+        ):
+            raise invalid("early_stopping", early, "True, False or 'auto'")
         check_n_jobs(self.n_jobs)
         if not isinstance(self.verbose, bool | np.bool_):
             check_integer("verbose", self.verbose, "True, False or a number", at_least=0)
@@ -89,7 +93,9 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """Budget of the network, refused if it pays for nothing."""
         macs = default_macs(n_features, n_scores) if self.macs is None else int(self.macs)
         budget = Budget(macs, n_scores, int(self.group_size), int(self.features_per_mask))
-        least = least_macs(budget)
+        least = least_macs(budget, n_features)
+        if macs < least and self.macs is None:
+            return replace(budget, macs=least)
         if macs < least:
             raise ValueError(
                 f"macs={self.macs} is not valid: one feature with its {n_scores} score"
@@ -138,6 +144,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             gamma = _WIDTH * resolve_gamma("median", "rbf", scaled)
         else:
             gamma = resolve_gamma(gamma, "rbf", scaled)
+        _check_single_precision(scaled, float(gamma))
         self.gamma_ = float(gamma)
         # Whole groups are read, also where an input of one never varies.
         groups = np.logical_or.reduceat(scaling.varies, np.arange(0, X.shape[1], budget.group_size))
@@ -214,13 +221,13 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         self.intercept_ = network.bias.astype(np.float64)
 
     def _scores(self, X: Any) -> FloatArray:
-        """Scores (n_samples, n_scores), without storing the features."""
+        """Scores (n_samples, n_scores) in the dtype of X; dense X without storing the features."""
         check_is_fitted(self, "coef_")
         X = read_data(self, X, reset=False)
         n_threads = thread_count(self.n_jobs, X.shape[0])
         if issparse(X):
             features = self.feature_map_.transform_sparse(X, n_threads=n_threads)
-            return np.asarray(features @ self.coef_.T + self.intercept_)
+            return np.asarray(features @ self.coef_.T + self.intercept_, dtype=X.dtype)
         return self.feature_map_.scores(X, self.coef_, self.intercept_, n_threads=n_threads)
 
     @property
@@ -229,6 +236,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         return self._count_cost().macs
 
     def _count_cost(self) -> Cost:
+        check_is_fitted(self, "coef_")
         n_head = self.coef_.size
         head = stored_cost(macs=n_head, n_parameters=n_head + self.intercept_.size)
         return self.feature_map_.cost() + head
@@ -254,6 +262,16 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
+
+
+def _check_single_precision(X: FloatArray, gamma: float) -> None:
+    """Refuse inputs, or frequencies of the kernel, too large for training in float32."""
+    largest = max(float(X.max()), -float(X.min()))
+    if largest > _LARGEST_INPUT or gamma > _LARGEST_GAMMA:
+        raise ValueError(
+            f"gamma={gamma:.3g} with inputs up to {largest:.3g} is beyond single precision, in "
+            "which features are trained: scale X, or pass gamma='cv', which scales it."
+        )
 
 
 def _can_choose(task: Task) -> bool:

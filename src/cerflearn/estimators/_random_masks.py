@@ -20,6 +20,8 @@ def draw_with_random_masks(
 ) -> CosineNetwork:
     """Network whose features are chosen greedily for the targets from 2.5 times as many.
 
+    Where targets do not vary, as in a part of few rows, nothing can be chosen: all are drawn.
+
     Parameters
     ----------
     task : Task
@@ -33,8 +35,10 @@ def draw_with_random_masks(
     """
     factor = _best_width(task, n_projections, rng) if choose_width else 1.0
     seed = int(rng.integers(2**31))
-    sampler = _sampler(task, n_projections, factor * task.gamma, seed, selector="greedy")
-    sampler.fit(task.X, task.targets)
+    targets_vary = bool((task.targets != task.targets[0]).any())
+    selector = "greedy" if targets_vary else "random"
+    sampler = _sampler(task, n_projections, factor * task.gamma, seed, selector=selector)
+    sampler.fit(task.X, task.targets if targets_vary else None)
     features = sampler.transform(task.X) / sampler.feature_map_.amplitudes
     aims = score_targets(task.targets) if task.classes else task.targets
     fit = fit_ridge_path(features.astype(np.float64), aims, task.weights)

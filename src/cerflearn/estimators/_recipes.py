@@ -13,9 +13,9 @@ _SMALL = 1_000
 _PENALTY_OF_MANY = 1e-4
 
 
-def least_macs(budget: Budget) -> int:
+def least_macs(budget: Budget, n_features: int) -> int:
     """MACs of the smallest network: one block of inputs, and its projections' scores."""
-    return budget.features_per_mask * (budget.group_size + budget.n_scores)
+    return budget.features_per_mask * (min(budget.group_size, n_features) + budget.n_scores)
 
 
 def default_macs(n_features: int, n_scores: int) -> int:
@@ -30,7 +30,7 @@ def n_projections_for(budget: Budget, n_features: int, n_samples: int, crowd: fl
     """
     n_inputs = np.clip(np.sqrt(n_features * budget.n_scores) / 3.0, min(n_features, 4), n_features)
     fitting = budget.macs / (max(n_inputs, budget.group_size) + budget.n_scores)
-    most = budget.macs // (budget.group_size + budget.n_scores)
+    most = max(1, budget.macs // (budget.group_size + budget.n_scores))
     return int(np.clip(min(crowd * fitting, 5.0 * np.sqrt(n_samples)), 1, most))
 
 
@@ -48,8 +48,6 @@ def make_recipes(budget: Budget, n_features: int, n_samples: int, teacher: str) 
     """
     n_projections = n_projections_for(budget, n_features, n_samples)
     teachers = {"auto": (True, False), "labels": (False,), "kernel": (True,)}[teacher]
-    if n_samples > MOST_ROWS:
-        teachers = (False,)
     if n_samples > _LARGE:
         return [Recipe(n_projections, _PENALTY_OF_MANY, False)]
     if n_samples > MOST_ROWS:

@@ -43,10 +43,22 @@ def weighted_moments(X: FloatArray, weights: Float64Array) -> tuple[Float64Array
     for start in range(0, len(X), 4096):
         part = slice(start, start + 4096)
         mean += weights[part] @ X[part].astype(np.float64)
-    for start in range(0, len(X), 4096):
-        part = slice(start, start + 4096)
-        square += weights[part] @ np.square(X[part].astype(np.float64) - mean)
+    with np.errstate(over="ignore", under="ignore"):  # see check_spread
+        for start in range(0, len(X), 4096):
+            part = slice(start, start + 4096)
+            square += weights[part] @ np.square(X[part].astype(np.float64) - mean)
     return mean, square
+
+
+def check_spread(name: str, varies: BoolArray, variance: Float64Array) -> None:
+    """Refuse columns that vary by so much, or all by so little, that variances cannot be told."""
+    total = float(variance.sum())
+    if varies.any() and not 0.0 < total < np.inf:
+        much = "too much" if total > 0.0 else "too little"
+        raise ValueError(
+            f"{name} varies {much} for its variance to be a number: scale {name}, for example "
+            "with StandardScaler."
+        )
 
 
 def choose_scaling(
@@ -70,6 +82,7 @@ def choose_scaling(
     mean, variance = weighted_moments(X, weights)
     varies = X.max(axis=0) > X.min(axis=0)
     variance = np.where(varies, variance, 0.0)
+    check_spread("X", varies, variance)
     whole = float(np.sqrt(variance.sum() / max(1, int(varies.sum())))) or 1.0
     ones = np.ones(X.shape[1])
     scales = {

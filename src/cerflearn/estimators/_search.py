@@ -75,7 +75,7 @@ class Trial:
         difference = self.merits - other.merits
         mean = float(share @ difference)
         error = np.sqrt(share**2 @ np.square(difference - mean))
-        return mean > max(float(error), 0.0)
+        return mean > float(error)
 
 
 class RecipeSearch:

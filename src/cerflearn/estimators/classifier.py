@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
@@ -18,6 +17,7 @@ from cerflearn.estimators._base import read_data
 from cerflearn.estimators._heads import HEADS, fit_head, n_scores_of, pair_votes
 from cerflearn.estimators._predictor import BudgetedPredictor, distinct_rows
 from cerflearn.estimators._search import Trial
+from cerflearn.estimators._training_rows import weigh_classes
 from cerflearn.supervised.calibration import best_sharpness
 from cerflearn.supervised.distillation import softened
 from cerflearn.supervised.losses import cross_entropy, logistic
@@ -68,7 +68,8 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
     features_per_mask : int, default=1
         Consecutive features that read the same inputs, for speed.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes.
+        Weights of the classes; ``"balanced"`` makes rows of every class weigh as much together.
+        Classes whose rows all have weight 0 are left out.
     early_stopping : bool or "auto", default="auto"
         Hold out a tenth of the rows and keep the state of training that suits them best, where
         mini-batches are used. ``"auto"``: from 10,000 rows on.
@@ -90,7 +91,8 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
     intercept_ : ndarray of shape (n_scores,)
         Its biases.
     gamma_ : float
-        Coefficient that frequencies were drawn with, of scaled inputs.
+        Coefficient that frequencies were drawn with, of scaled inputs; for random masks and
+        ``gamma="cv"``, the one that a multiple was chosen of.
     recipe_ : Recipe
         What was chosen to train with.
     n_macs_ : int
@@ -208,16 +210,17 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        self.classes_, classes = np.unique(y, return_inverse=True)
-        if self.class_weight is not None:
-            weights = weights * compute_sample_weight(self.class_weight, y)
+        labels, classes = np.unique(y, return_inverse=True)
+        weights = weigh_classes(self.class_weight, y, classes, weights)
         used = np.unique(classes[weights > 0.0])
         if len(used) < 2:
             raise ValueError(
-                f"y has one class, {self.classes_[used].tolist()}, among the rows with a weight "
+                f"y has one class, {labels[used].tolist()}, among the rows with a weight "
                 "above 0: a classifier needs two or more."
             )
-        return X, classes, weights
+        # Rows without weight count as rows that are not there, and so do their classes.
+        self.classes_ = labels[used]
+        return X, np.minimum(np.searchsorted(used, classes), len(used) - 1), weights
 
     def _fit_other_head(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight
 
@@ -13,7 +14,7 @@ from cerflearn._validation import check_choice, make_generator
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.estimators._base import read_data
 from cerflearn.estimators._predictor import BudgetedPredictor, distinct_rows
-from cerflearn.estimators._scaling import weighted_moments
+from cerflearn.estimators._scaling import check_spread, weighted_moments
 from cerflearn.supervised.losses import squared_error
 
 
@@ -122,6 +123,8 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         seed = np.random.SeedSequence(make_generator(self.random_state).integers(2**63, size=2))
         self.__dict__.pop("coef_", None)  # a fit that fails leaves no half of an old model
         X, y = read_data(self, X, reset=True, y=y)
+        if issparse(y):
+            raise TypeError("y is sparse: targets must be dense, pass y.toarray().")
         self._one_target = y.ndim == 1
         targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -140,6 +143,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
     ) -> None:
         """Train on standardised targets and undo the scaling in the head."""
         mean, variance = weighted_moments(targets, weights)
+        check_spread("y", targets.max(axis=0) > targets.min(axis=0), variance)
         deviation = np.sqrt(variance)
         deviation[deviation == 0.0] = 1.0
         scaled = (targets - mean) / deviation

@@ -60,7 +60,8 @@ class _Adam:
         options = self._options
         phase = np.pi * self._count / options.n_steps
         rate = options.learning_rate * 0.5 * (1.0 + np.cos(phase))
-        shrink = np.float32(1.0 - rate * DECAY_PER_PENALTY * options.penalty)
+        # Not below zero: with a large penalty parameters would change sign, and grow.
+        shrink = np.float32(max(0.0, 1.0 - rate * DECAY_PER_PENALTY * options.penalty))
         correction = np.sqrt(1.0 - float(_SECOND_MOMENT) ** self._count)
         factor = np.float32(rate * correction / (1.0 - float(_FIRST_MOMENT) ** self._count))
         tiny = np.float32(_TINY * correction)

@@ -1,4 +1,4 @@
-r"""What a network is trained on, and the penalised loss with its gradient."""
+r"""What a network is trained on, and the loss with its gradient."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BLOCK_ROWS = 1024
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows with targets, the loss, and who computes.
+    """Rows with targets, and the loss.
 
     Attributes
     ----------

@@ -77,7 +77,8 @@ def largest_blocks(
     kept = _largest(importance, sizes, sizes > 0, n_entries)
     n_features, n_projections = frequencies.shape
     rows = np.repeat(kept, budget.group_size, axis=0)[:n_features]
-    return np.repeat(rows, budget.features_per_mask, axis=1)[:, :n_projections] & usable
+    width = min(budget.features_per_mask, n_projections)  # no array wider than the mask
+    return np.repeat(rows, width, axis=1)[:, :n_projections] & usable
 
 
 def _largest(
