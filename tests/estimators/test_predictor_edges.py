@@ -8,7 +8,9 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
 from cerflearn import CERFClassifier, CERFRegressor, cost
+from cerflearn.estimators import _search
 from cerflearn.estimators._heads import HEADS
+from cerflearn.supervised import training
 from cerflearn.supervised.pruning import Budget, largest_blocks
 
 RNG = np.random.default_rng(0)
@@ -151,3 +153,19 @@ def test_early_stopping_is_true_false_or_auto(early_stopping):
 def test_sparse_targets_are_refused():
     with pytest.raises(TypeError, match="toarray"):
         CERFRegressor(macs=30).fit(X, csr_array(X[:, :1]))
+
+
+def test_no_rows_are_held_out_where_early_stopping_has_no_use(monkeypatch):
+    """L-BFGS and features that are only chosen look at no held-out rows: they get all of them."""
+    seen = []
+    monkeypatch.setattr(
+        _search,
+        "train",
+        lambda task, *args, **kwargs: seen.append(task.n_samples) or real(task, *args, **kwargs),
+    )
+    real = training.train
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    parameters = {"macs": 30, "alpha": 1e-2, "teacher": "labels", "refine": "supervised"}
+    for early_stopping in (True, False):
+        CERFRegressor(early_stopping=early_stopping, random_state=0, **parameters).fit(X, X[:, 0])
+    assert seen == [300, 300]

@@ -18,6 +18,7 @@ from cerflearn.supervised.training import (
     kernel_lesson,
     plain_lesson,
     train,
+    uses_mini_batches,
 )
 
 Score = Callable[[Float64Array, Float64Array], Float64Array]
@@ -141,7 +142,8 @@ class RecipeSearch:
     ) -> CosineNetwork:
         """Train on all rows, but a tenth if early stopping needs rows to look at."""
         task, held_out = self._task, None
-        if early_stopping:
+        n_frequencies = task.X.shape[1] * recipe.n_projections
+        if early_stopping and recipe.refined and uses_mini_batches(task.n_samples, n_frequencies):
             parts = stratified_parts(self._strata, round(1 / _HELD_OUT), self._folding)
             held_out = as_problem(plain_lesson(task.rows(parts == 0)), task.loss)
             task = task.rows(parts != 0)

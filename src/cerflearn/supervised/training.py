@@ -183,8 +183,7 @@ def train(
         aims = _SURE * score_targets(part.targets) if task.classes else part.targets
         start = draw_network(part.X, aims, mask, task.gamma, rng)
     problem = as_problem(lesson, task.loss)
-    work = problem.n_samples * start.mask.size
-    if work <= _FULL_BATCH_WORK:
+    if not uses_mini_batches(problem.n_samples, start.mask.size):
         full = FullBatches(
             n_between=max(10, int(60 * effort)),
             n_last=max(20, int(150 * effort)),
@@ -202,6 +201,11 @@ def train(
             budget=budget, validate=validate, on_progress=on_progress,
         )  # fmt: skip
     return network.without_idle().astype(np.float64)
+
+
+def uses_mini_batches(n_samples: int, n_frequencies: int) -> bool:
+    """Tell whether a lesson of so many rows is taken in mini-batches."""
+    return n_samples * n_frequencies > _FULL_BATCH_WORK
 
 
 def steps_for(n_samples: int, n_frequencies: int) -> int:
