@@ -8,7 +8,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(CPP)
 ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .NOTPARALLEL:
-.PHONY: help demo test test-sklearn lint format bench bench-blocked bench-predictors bench-selection sanitize clean
+.PHONY: help demo test test-sklearn lint format bench bench-blocked bench-predictors bench-selection reproduce reproduce-full sanitize clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,17 +20,17 @@ test: $(VENV)/.ready-test  ## all tests (under 10 minutes on two cores)
 	$(ENV) $(BIN)/python -m pytest
 
 test-sklearn: $(VENV)/.ready-test  ## scikit-learn's estimator checks on the newest and the oldest supported version
-	$(ENV) $(BIN)/python -m pytest tests/estimators
+	$(ENV) $(BIN)/python -m pytest tests/estimators tests/rivals
 	$(MAKE) VENV=.venv-oldest .venv-oldest/.ready-test
 	.venv-oldest/bin/python -m pip install --quiet 'scikit-learn==1.6.*' 'numpy==2.2.*' 'scipy==1.14.*'
-	$(ENV) .venv-oldest/bin/python -m pytest tests/estimators
+	$(ENV) .venv-oldest/bin/python -m pytest tests/estimators tests/rivals
 
 lint: $(VENV)/.ready-dev  ## ruff, mypy, clang-format, codespell
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
-	$(BIN)/codespell *.md *.toml src tests benchmarks cpp docs
+	$(BIN)/codespell *.md *.toml src tests benchmarks experiments cpp docs
 
 format: $(VENV)/.ready-dev  ## put Python and C++ into the house style
 	$(BIN)/ruff check --fix .
@@ -44,12 +44,21 @@ bench: $(VENV)/.ready-test  ## feature maps against their rivals, one run; write
 bench-blocked: $(VENV)/.ready-test  ## blocked CERF against blocked RFF (Table 2); needs CERF_DATA; writes docs/blocked.md
 	$(ENV) $(BIN)/python benchmarks/blocked.py --fresh
 
-bench-predictors: $(VENV)/.ready-test  ## predictors against goals and rivals; needs CERF_DATA; writes benchmarks/results/predictors.json
+bench-predictors: $(VENV)/.ready-test  ## predictors against goals and rivals; needs CERF_DATA; writes docs/predictors.md
 	$(ENV) $(BIN)/python benchmarks/predictors.py all
+	$(BIN)/python benchmarks/render_predictors.py
 
 bench-selection: $(VENV)/.ready-test  ## what selectors bring and cost; needs CERF_DATA; writes docs/selection.md
 	$(ENV) $(BIN)/python benchmarks/selection.py all
 	$(ENV) $(BIN)/python benchmarks/render_selection.py
+
+reproduce: $(VENV)/.ready-test  ## the paper's tables and figures, one seed, under 10 minutes; needs CERF_DATA; page in build/experiments/quick
+	$(BIN)/python -m experiments run --size quick --jobs 2
+	$(BIN)/python -m experiments render --size quick
+
+reproduce-full: $(VENV)/.ready-test  ## the paper's protocol, under 100 minutes, goes on where it was stopped; writes experiments/results and docs/reproduction.md
+	$(BIN)/python -m experiments run --size full --jobs 2
+	$(BIN)/python -m experiments render --size full
 
 sanitize: $(VENV)/.ready-build  ## C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S . -B build/sanitize -G Ninja \

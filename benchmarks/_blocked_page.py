@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from _blocked_protocol import FRACTIONS, READINGS, TABLE, Row
 from _blocked_rules import (
     RIVALS,
     WEIGHTS,
@@ -17,17 +16,19 @@ from _blocked_rules import (
     seed_errors,
 )
 from _blocked_text import BACKGROUND, CONCLUSION, HEADING, SEARCH
+from experiments import paper
+from experiments.blocked_protocol import FRACTIONS, READINGS, TABLE, Row
 
 Results = dict[str, Any]
 Cell = tuple[Row, float]
 
+_printed = paper.numbers("table2")
 PAPER = {
-    ("raw", "Gauss", 2.5e-5): ((88.7, 84.1), (114, 141)),
-    ("raw", "Gauss", 5e-5): ((133, 355), (264, 255)),
-    ("raw", "Cauchy", 5e-5): ((119, 248), (156, 232)),
-    ("raw", "Cauchy", 1e-4): ((150, 361), (209, 445)),
-    ("hog", "Gauss", 1e-3): ((104, 120), (365, 647)),
-    ("hog", "Cauchy", 1e-3): ((108, 228), (141, 306)),
+    (row.data, row.law, row.parameter): tuple(
+        zip(_printed["CERF"][row.label], _printed["RFF"][row.label], strict=True)
+    )
+    for row in TABLE
+    if row.label in _printed["CERF"]
 }
 """Table 2: CERF and RFF at K'/K = .4, then at .2."""
 

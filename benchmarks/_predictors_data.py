@@ -12,40 +12,12 @@ from sklearn.datasets import (
     make_friedman2,
     make_friedman3,
 )
-from sklearn.decomposition import PCA
 
-from datasets import Split, few, fold, hog, mnist, raw, read
+from datasets import Split, few, fold, hog, letter, letter_raw, mnist, raw, read, whole
 
-LETTER_INPUTS = 70
 COVTYPE_ROWS = 20_000
 HIDDEN_COLUMN = 10  # of the 20 x 20 pixels of RAW
 FRIEDMAN_ROWS = (400, 1_000)  # training, test
-
-
-def letter_raw(seed: int) -> Split:  # noqa: ARG001
-    """Return the paper's split, fold 1 for training: the seed draws models alone."""
-    X, y = read("letters")
-    chosen = read("letters", "fold")[0] == 1
-    X = X.astype(np.float64)
-    return Split(X[chosen], y[chosen], X[~chosen], y[~chosen])
-
-
-def letter(seed: int) -> Split:
-    """Return its 70 principal components of the training rows, as in the paper; not counted."""
-    split = letter_raw(seed)
-    reduce = PCA(LETTER_INPUTS, svd_solver="full").fit(split.X_train)
-    train, test = reduce.transform(split.X_train), reduce.transform(split.X_test)
-    return Split(train, split.y_train, test, split.y_test)
-
-
-def whole(name: str, scale: float = 1.0) -> Callable[[int], Split]:
-    """Five folds of a file."""
-
-    def load(seed: int) -> Split:
-        X, y = read(name)
-        return fold(X / scale, y, seed)
-
-    return load
 
 
 def covtype(seed: int) -> Split:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,23 +110,27 @@ def training_time(split: Split, macs: int, tiny: bool) -> dict[str, Any]:
 
 
 # --- frontiers --------------------------------------------------------------------------------
-def frontiers(seeds: int, tiny: bool, only: list[str] | None) -> Iterator[Piece]:
+def frontiers(
+    seeds: int, tiny: bool, only: list[str] | None, chosen: list[str] | None
+) -> Iterator[Piece]:
     table = {"few digits": few} if tiny else data.CLASSES
-    methods = ("linear", "rff", "cerf") if tiny else METHODS
+    methods = chosen or (("linear", "rff", "cerf") if tiny else METHODS)
     shares = SHARES[::2] if tiny else SHARES
     yield from _frontier_pieces(table, methods, shares, seeds, "classification", only)
 
 
-def regressions(seeds: int, tiny: bool, only: list[str] | None) -> Iterator[Piece]:
+def regressions(
+    seeds: int, tiny: bool, only: list[str] | None, chosen: list[str] | None
+) -> Iterator[Piece]:
     table = {"diabetes": data.diabetes} if tiny else data.NUMBERS
-    methods = ("linear", "rff", "mlp", "cerf") if tiny else REGRESSION_METHODS
+    methods = chosen or (("linear", "rff", "mlp", "cerf") if tiny else REGRESSION_METHODS)
     shares = REGRESSION_SHARES[:1] if tiny else REGRESSION_SHARES
     yield from _frontier_pieces(table, methods, shares, seeds, "regression", only)
 
 
 def _frontier_pieces(
     table: dict[str, Callable[[int], Split]],
-    methods: tuple[str, ...],
+    methods: Sequence[str],
     shares: tuple[float, ...],
     seeds: int,
     task: str,

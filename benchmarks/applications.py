@@ -35,13 +35,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import KFold
 
 import datasets
 from cerflearn import MaskedCERF, RandomFourierFeatures, RandomizedKernelPCA, cost
+from experiments.methods import median_gamma
+from experiments.reconstruction import (
+    N_CODES,
+    choose_width,
+    normalised,
+    reconstruction_error,
+)
 
 RESULTS = Path(__file__).parent / "results" / "applications.json"
 DATA: dict[str, Callable[[int], Any]] = {
@@ -50,14 +55,9 @@ DATA: dict[str, Callable[[int], Any]] = {
     "mnist": datasets.mnist,
 }
 ARMS = ("rff", "untrained", "cvem", "default")
-SIZES, N_CODES, SEEDS = (40, 100, 160), 15, 5
+SIZES, SEEDS = (40, 100, 160), 5
 DENSITY, MISSING = 0.4, 0.2
 WIDTHS = np.logspace(-5, 1, 13)
-RIDGE = 1e-3  # in units of the mean variance of the codes
-
-
-def median_gamma(X: NDArray) -> float:
-    return float(RandomFourierFeatures(gamma="median", random_state=0).fit(X).gamma_)
 
 
 def make_map(arm: str, size: int, n_inputs: int, gamma: float) -> Any:
@@ -73,35 +73,6 @@ def make_map(arm: str, size: int, n_inputs: int, gamma: float) -> Any:
     return setting.set_params(selector="random") if arm == "untrained" else setting
 
 
-def predict(feature_map: Any, seed: int, inputs: tuple, targets: NDArray) -> tuple[NDArray, int]:
-    """Targets of the test inputs from codes of a map, and its MACs."""
-    pca = RandomizedKernelPCA(
-        n_components=N_CODES,
-        feature_map=feature_map,
-        fit_inverse_transform=False,
-        random_state=seed,
-    ).fit(inputs[0])
-    train, test = (pca.transform(rows) for rows in inputs)
-    penalty = RIDGE * len(train) * train.var(axis=0).mean()
-    found = Ridge(alpha=penalty).fit(train, targets).predict(test)
-    return found, cost(pca.feature_map_).macs
-
-
-def normalised(found: NDArray, wanted: NDArray, mean: NDArray) -> float:
-    return float(np.square(found - wanted).sum() / np.square(mean - wanted).sum())
-
-
-def choose_width(X: NDArray, Y: NDArray, seed: int) -> float:
-    """Multiple of the median heuristic with the lowest cross-validated error of "rff"."""
-    base, errors = median_gamma(X), np.zeros(len(WIDTHS))
-    for train, test in KFold(3, shuffle=True, random_state=seed).split(X):
-        for index, width in enumerate(WIDTHS):
-            feature_map = make_map("rff", max(SIZES), X.shape[1], width * base)
-            found, _ = predict(feature_map, seed, (X[train], X[test]), Y[train])
-            errors[index] += normalised(found, Y[test], Y[train].mean(axis=0))
-    return float(WIDTHS[errors.argmin()])
-
-
 def run_seed(task: str, name: str, seed: int) -> list[dict[str, Any]]:
     """Errors of all arms and sizes."""
     split = DATA[name](seed)
@@ -113,20 +84,28 @@ def run_seed(task: str, name: str, seed: int) -> list[dict[str, Any]]:
         hidden[chosen[: round(MISSING * n_inputs)]] = True
         inputs = tuple(np.ascontiguousarray(rows[:, ~hidden]) for rows in inputs)
         targets = tuple(np.ascontiguousarray(rows[:, hidden]) for rows in targets)
-    width = choose_width(inputs[0], targets[0], seed)
+    n_inputs = inputs[0].shape[1]
+    width = choose_width(
+        lambda gamma: make_map("rff", max(SIZES), n_inputs, gamma),
+        inputs[0],
+        targets[0],
+        WIDTHS,
+        seed=seed,
+        n_folds=3,
+    )
     gamma = width * median_gamma(inputs[0])
     common = {"task": task, "data": name, "seed": seed, "width": width}
     mean, rows = targets[0].mean(axis=0), []
     for size in SIZES:
         for arm in ARMS:
-            feature_map = make_map(arm, size, inputs[0].shape[1], gamma)
-            found, macs = predict(feature_map, seed, inputs, targets[0])
-            error = normalised(found, targets[1], mean)
+            feature_map = make_map(arm, size, n_inputs, gamma)
+            error, fitted = reconstruction_error(feature_map, inputs, targets, seed=seed)
+            macs = cost(fitted).macs
             rows.append({**common, "K": size, "arm": arm, "error": error, "macs": macs})
     codes = [PCA(N_CODES, random_state=0).fit(inputs[0]).transform(part) for part in inputs]
     found = Ridge(alpha=1e-6).fit(codes[0], targets[0]).predict(codes[1])
     error = normalised(found, targets[1], mean)
-    macs = inputs[0].shape[1] * N_CODES
+    macs = n_inputs * N_CODES
     return [*rows, {**common, "K": None, "arm": "pca", "error": error, "macs": macs}]
 
 

@@ -25,9 +25,10 @@ import numpy as np
 import sklearn
 
 import cerflearn
+import datasets  # noqa: F401  puts the experiments on the path
 from _blocked_page import page
-from _blocked_protocol import FRACTIONS, READINGS, TABLE, Row, Side, problem_of
 from _blocked_rules import WEIGHTS, choices
+from experiments.blocked_protocol import FRACTIONS, READINGS, TABLE, Row, Side, problem_of
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "blocked.json"

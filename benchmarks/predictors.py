@@ -38,11 +38,12 @@ PARTS = ("goals", "mnist60k", "frontier", "regression", "speed")
 def pieces(part: str, arguments: argparse.Namespace) -> Iterator[runs.Piece]:
     """Pieces of a part, with their place in the results."""
     tiny, seeds, only = arguments.tiny, arguments.seeds, arguments.dataset
+    methods = arguments.method
     found = {
         "goals": lambda: runs.goals(seeds, tiny),
         "mnist60k": lambda: runs.large(tiny),
-        "frontier": lambda: runs.frontiers(seeds, tiny, only),
-        "regression": lambda: runs.regressions(seeds, tiny, only),
+        "frontier": lambda: runs.frontiers(seeds, tiny, only, methods),
+        "regression": lambda: runs.regressions(seeds, tiny, only, methods),
         "speed": lambda: runs.speed(tiny),
     }[part]()
     for where, run in found:
@@ -71,6 +72,7 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="forget earlier results of the part")
     parser.add_argument("--seeds", type=int, default=5, help="splits and draws (default 5)")
     parser.add_argument("--dataset", action="append", help="of frontier and regression; repeat")
+    parser.add_argument("--method", action="append", help="of frontier and regression; repeat")
     parser.add_argument("--minutes", type=float, default=np.inf, help="start no piece after these")
     parser.add_argument("--tiny", action="store_true", help="small sizes, a smoke test")
     parser.add_argument("--output", type=Path, default=RESULTS)

@@ -23,7 +23,7 @@ def module(monkeypatch):
 @pytest.fixture
 def protocol(module, monkeypatch):
     """The protocol on made-up data, with four blocks of candidates."""
-    protocol = module("_blocked_protocol")
+    protocol = module("experiments.blocked_protocol")
     data = np.random.default_rng(0).normal(size=(150, 20)), np.zeros(150, dtype=np.int64)
     monkeypatch.setattr(protocol, "read", lambda *_: data)
     monkeypatch.setattr(protocol, "N_CANDIDATES", 64)

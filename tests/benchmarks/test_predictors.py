@@ -162,3 +162,33 @@ def test_letter_has_the_paper_split_and_raw_hides_a_column(verdicts):
     index = int(np.flatnonzero((column.y_test == first).all(axis=1))[0])
     assert rows[first.tobytes()] == column.X_test[index].tobytes()
     assert data.linear_macs(data.whole("pima")(0)) == 8
+
+
+@pytest.fixture
+def render(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module("render_predictors")
+
+
+def test_the_page_shows_what_was_measured(render):
+    assert render.PAGE.read_text() == render.page(json.loads(render.RESULTS.read_text()))
+
+
+def test_the_page_shows_every_part_and_marks_the_best(render, said, output):
+    results = json.loads(output.read_text())
+    text = render.page(results)
+    for title in ("Accuracy at total MACs", "All of MNIST", "Ten datasets", "Numbers", "Time of"):
+        assert f"## {title}" in text
+    rows = [line for line in text.splitlines() if line.startswith("| few digits | 640 |")]
+    assert len(rows) == 1
+    assert rows[0].count("**") == 2
+
+
+def test_a_method_that_is_too_dear_shows_a_dash(render):
+    row = {"budget": 9, "score": 0.5, "microseconds": 1.0}
+    none = {"budget": 9, "score": None, "microseconds": None}
+    found = {
+        "data": {"0": {"linear": [none], "cerf": [row]}, "1": {"linear": [none], "cerf": [row]}}
+    }
+    assert "| data | 9 | **50.0 ± 0.0** |" in render.frontier_table(found, 100.0, 1)
+    assert "| data | - | 1.00 |" in render.time_table(found)

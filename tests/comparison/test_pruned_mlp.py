@@ -73,7 +73,7 @@ def test_budget_is_never_exceeded(macs, n_features, n_classes, crowd, full):
     macs = max(macs, 1 + training.n_scores)
     with pytest.MonkeyPatch.context() as patch:
         if not full:
-            patch.setattr(pruned_mlp, "_FULL_BATCH_WORK", 0)
+            patch.setattr(pruned_mlp, "uses_mini_batches", lambda *_: True)
             patch.setattr(pruned_mlp, "_LEAST_STEPS", 40)
         setting = pruned_mlp.Setting(penalty=1e-2, crowd=crowd)
         network = pruned_mlp.train(training, macs, setting, effort=0.1)
@@ -111,7 +111,7 @@ def test_minimising_lowers_the_loss_and_keeps_the_mask():
 @pytest.mark.parametrize("full", [True, False])
 def test_pruned_network_beats_a_dense_one_of_equal_cost_on_digits(full, monkeypatch):
     if not full:  # mini-batches, as for many rows
-        monkeypatch.setattr(pruned_mlp, "_FULL_BATCH_WORK", 0)
+        monkeypatch.setattr(pruned_mlp, "uses_mini_batches", lambda *_: True)
     training, X_test, y_test = digits(900)
     network = pruned_mlp.train(training, 300, pruned_mlp.Setting(penalty=1e-3, crowd=1.0))
     assert network.cost().macs <= 300

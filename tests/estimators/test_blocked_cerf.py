@@ -99,10 +99,15 @@ def test_candidates_are_whole_blocks():
 def test_centres_come_from_the_kernels_law_and_frequencies_lie_around_them():
     data = RNG.normal(size=(20, 64))
     sampler = BlockedCERF(
-        kernel=Cauchy(2.0), spread=0.1, paired=False, n_components=64 * 200, selector="random"
+        kernel=Cauchy(2.0),
+        spread=0.1,
+        paired=False,
+        n_components=64 * 200,
+        selector="random",
+        random_state=0,
     ).fit(data)
     centres = sampler.feature_map_.blocks.centres
-    # Median absolute value 2, of 12,800 values: standard error 2 pi / (4 sqrt(12800)) = .014.
+    # Median absolute value 2, of 12,800 values: standard error 2 pi / (2 sqrt(12800)) = .028.
     assert np.median(np.abs(centres)) == pytest.approx(2.0, abs=0.07)
     about = sampler.frequencies_.T.reshape(200, 64, 64) - centres[:, None]
     # Blocks have one |g| each, but their norms are drawn afresh: 12,800 norms of 64 values.

@@ -21,10 +21,15 @@ from cerflearn.comparison.tuning import best_setting
 from cerflearn.estimators._recipes import n_projections_for
 from cerflearn.supervised.losses import cross_entropy, logistic, squared_error
 from cerflearn.supervised.problem import Problem
-from cerflearn.supervised.pruning import Budget, entries_at, final_mask, largest_blocks
+from cerflearn.supervised.pruning import (
+    Budget,
+    entries_after,
+    entries_at,
+    final_mask,
+    largest_blocks,
+)
+from cerflearn.supervised.training import full_batches, uses_mini_batches
 
-_FULL_BATCH_WORK = 2 * 10**7  # rows x inputs x features up to which L-BFGS is the quicker
-_N_PRUNINGS, _N_BETWEEN, _N_LAST = 4, 60, 150  # L-BFGS: prunings, iterations between and after
 _ROUNDS, _LEAST_STEPS, _MOST_STEPS, _BATCH = 15, 1500, 6000, 256  # Adam
 _RATE, _DECAY_PER_PENALTY = 3e-3, 100.0
 _PRUNING = (0.05, 0.6)  # share of the steps between which Adam's weights are pruned
@@ -74,7 +79,7 @@ def train(training: Training, macs: int, setting: Setting, *, effort: float = 1.
     rng = np.random.default_rng(training.seed)
     network = draw_relu(np.repeat(varies[:, None], n_hidden, axis=1), training.n_scores, rng)
     problem = _problem(training)
-    if n_samples * network.mask.size <= _FULL_BATCH_WORK:
+    if not uses_mini_batches(n_samples, network.mask.size):
         network = _train_full_batches(problem, network, budget, setting.penalty, effort)
     else:
         network = _train_mini_batches(problem, network, budget, setting.penalty, effort, rng)
@@ -93,18 +98,18 @@ def _train_full_batches(
     problem: Problem, network: ReluNetwork, budget: Budget, penalty: float, effort: float
 ) -> ReluNetwork:
     """L-BFGS, with prunings to equal shares in between."""
-    scale = problem.X.std(axis=0)
+    classes = problem.loss is not squared_error
+    options, scale = full_batches(penalty, effort, classes=classes), problem.X.std(axis=0)
     n_start, n_end = int(network.mask.sum()), budget.entries_for(network.mask.shape[1])
-    kept = np.geomspace(max(1, n_start), max(1, min(n_start, n_end)), _N_PRUNINGS + 1)
-    n_between, n_last = max(10, int(_N_BETWEEN * effort)), max(20, int(_N_LAST * effort))
-    for round_, n_entries in enumerate(kept[1:], start=1):
-        network = minimise(problem, network, n_between, penalty)
-        if round_ == _N_PRUNINGS:
+    kept = entries_after(n_start, n_end, options.dropped_share)
+    for round_, n_entries in enumerate(kept, start=1):
+        network = minimise(problem, network, options.n_between, penalty)
+        if round_ == len(kept):
             mask = final_mask(network.weights, scale, network.mask, budget)
         else:
-            mask = largest_blocks(network.weights, scale, network.mask, int(n_entries), budget)
+            mask = largest_blocks(network.weights, scale, network.mask, n_entries, budget)
         network = network.masked(mask)
-    return minimise(problem, network.without_idle(), n_last, penalty)
+    return minimise(problem, network.without_idle(), options.n_last, penalty)
 
 
 def minimise(problem: Problem, network: ReluNetwork, n_iter: int, penalty: float) -> ReluNetwork:

@@ -195,7 +195,9 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _recipes(self, task: Task) -> list[Recipe]:
         """Recipes that the parameters allow."""
         n_features = int(task.usable.sum())
-        recipes = make_recipes(task.budget, n_features, task.n_samples, self.teacher)
+        recipes = make_recipes(
+            task.budget, n_features, task.n_samples, self.teacher, classes=task.classes
+        )
         if not (isinstance(self.alpha, str) and self.alpha == "auto"):
             recipes = [replace(recipe, penalty=float(self.alpha)) for recipe in recipes]
         if self.masks == "random" or self.refine is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from cerflearn.supervised.distillation import MOST_ROWS
@@ -11,6 +13,29 @@ from cerflearn.supervised.training import Recipe
 _LARGE = 20_000  # rows from which on one recipe is as good as another, and trying takes long
 _SMALL = 1_000
 _PENALTY_OF_MANY = 1e-4
+_FEWER = 0.6  # features, of more inputs each
+_SETTINGS = {
+    (True, True): (
+        (1e-3, True, 1.0), (3e-3, True, 1.0), (3e-3, False, 1.0), (1e-2, False, 1.0),
+        (5e-4, False, 1.0), (3e-3, False, _FEWER),
+    ),
+    (True, False): (
+        (3e-3, False, 1.0), (1e-3, False, 1.0), (3e-4, False, 1.0), (3e-3, False, _FEWER),
+        (1e-3, True, 1.0),
+    ),
+    (False, True): (
+        (2e-2, False, 1.0), (1e-2, True, 1.0), (3e-3, False, 1.0), (1e-3, False, 1.0),
+        (1e-4, False, 1.0),
+    ),
+    (False, False): (
+        (1e-3, False, 1.0), (3e-3, False, 1.0), (1e-4, False, 1.0), (1e-3, True, 1.0),
+    ),
+}  # fmt: skip
+"""Penalty, learning from a kernel machine or not, and crowd: for classes or not, few rows or not.
+
+The likeliest comes first for classes, and the strongest penalty for numbers of few rows: whichever
+comes later has to be clearly better.
+"""
 
 
 def least_macs(budget: Budget, n_features: int) -> int:
@@ -34,7 +59,9 @@ def n_projections_for(budget: Budget, n_features: int, n_samples: int, crowd: fl
     return int(np.clip(min(crowd * fitting, 5.0 * np.sqrt(n_samples)), 1, most))
 
 
-def make_recipes(budget: Budget, n_features: int, n_samples: int, teacher: str) -> list[Recipe]:
+def make_recipes(
+    budget: Budget, n_features: int, n_samples: int, teacher: str, *, classes: bool
+) -> list[Recipe]:
     """Recipes to compare, the likeliest first.
 
     Parameters
@@ -45,17 +72,21 @@ def make_recipes(budget: Budget, n_features: int, n_samples: int, teacher: str) 
         Size of the training data.
     teacher : {"auto", "labels", "kernel"}
         Whether to learn from a kernel machine; ``"auto"`` tries both.
+    classes : bool
+        Whether classes are predicted, or numbers.
     """
-    n_projections = n_projections_for(budget, n_features, n_samples)
-    teachers = {"auto": (True, False), "labels": (False,), "kernel": (True,)}[teacher]
+    usual = n_projections_for(budget, n_features, n_samples)
+    fewer = n_projections_for(budget, n_features, n_samples, crowd=_FEWER)
     if n_samples > _LARGE:
-        return [Recipe(n_projections, _PENALTY_OF_MANY, False)]
+        return [Recipe(usual, _PENALTY_OF_MANY, False)]
     if n_samples > MOST_ROWS:
-        return [Recipe(n_projections, penalty, False) for penalty in (1e-3, 1e-4, 1e-2)]
-    recipes = [Recipe(n_projections, penalty, teachers[0]) for penalty in (3e-3, 1e-2, 1e-3)]
-    if n_samples <= _SMALL:
-        recipes.append(Recipe(n_projections, 1e-1, teachers[0]))
-    if len(teachers) > 1:
-        fewer = n_projections_for(budget, n_features, n_samples, crowd=0.75)
-        recipes += [Recipe(n_projections, 3e-3, False), Recipe(fewer, 1e-2, False)]
-    return recipes
+        penalties = (3e-4, 1e-3, 1e-4)
+        return [*(Recipe(usual, p, False) for p in penalties), Recipe(fewer, 3e-4, False)]
+    settings = _SETTINGS[classes, n_samples <= _SMALL]
+    recipes = [
+        Recipe(usual if crowd == 1.0 else fewer, penalty, distil)
+        for penalty, distil, crowd in settings
+    ]
+    if teacher != "auto":
+        recipes = [replace(recipe, distil=teacher == "kernel") for recipe in recipes]
+    return list(dict.fromkeys(recipes))

@@ -70,13 +70,13 @@ class Trial:
         """Weighted mean merit."""
         return float(self.weights @ self.merits / self.weights.sum())
 
-    def beats(self, other: Trial) -> bool:
-        """Tell whether the mean merit is higher by more than its paired standard error."""
+    def beats(self, other: Trial, n_errors: float) -> bool:
+        """Tell whether the mean merit is higher by more than some paired standard errors."""
         share = self.weights / self.weights.sum()
         difference = self.merits - other.merits
         mean = float(share @ difference)
         error = np.sqrt(share**2 @ np.square(difference - mean))
-        return mean > float(error)
+        return mean > n_errors * float(error)
 
 
 class RecipeSearch:
@@ -114,22 +114,27 @@ class RecipeSearch:
         self._strata = strata
 
     def try_all(self, recipes: list[Recipe], report: Callable[[Trial], None]) -> Trial:
-        """Best of several recipes: all on the first fold, the best two on the others as well.
+        """Best of several recipes: all on the first fold, some on the others as well.
 
-        An earlier recipe wins unless a later one is better by more than a standard error.
+        These are all where numbers are predicted; of classifiers, which take longer, the first and
+        the best of the rest. An earlier recipe wins unless a later one is better by more than a
+        standard error; two for few rows of classes, where the best is often so by luck.
         """
         folds = self._folds()
         trials = [self._try(recipe, folds[:1]) for recipe in recipes]
         for trial in trials:
             report(trial)
         if len(folds) > 1:
-            best = sorted(trials, key=lambda trial: -trial.score)[:_FINALISTS]
-            trials = [self._more(trial, folds[1:]) for trial in trials if trial in best]
+            n_others = _FINALISTS - 1 if self._task.classes else len(trials) - 1
+            others = sorted(trials[1:], key=lambda trial: -trial.score)[:n_others]
+            kept = [trial for trial in trials if trial is trials[0] or trial in others]
+            trials = [self._more(trial, folds[1:]) for trial in kept]
             for trial in trials:
                 report(trial)
+        n_errors = 2.0 if self._task.classes and len(folds) > 1 else 1.0
         winner = trials[0]
         for trial in trials[1:]:
-            if trial.beats(winner):
+            if trial.beats(winner, n_errors):
                 winner = trial
         return winner
 

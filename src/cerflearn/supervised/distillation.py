@@ -110,7 +110,12 @@ class KernelChoice:
     left_out: Float64Array
 
 
-def choose_kernel(X: FloatArray, targets: Float64Array, weights: Float64Array) -> KernelChoice:
+def choose_kernel(
+    X: FloatArray,
+    targets: Float64Array,
+    weights: Float64Array,
+    widths: tuple[float, ...] = _WIDTHS,
+) -> KernelChoice:
     """Compare widths and ridges on centred targets.
 
     With weights the kernel matrix is that of the rows times the roots of their weights.
@@ -119,7 +124,7 @@ def choose_kernel(X: FloatArray, targets: Float64Array, weights: Float64Array) -
     root = np.sqrt(weights / weights.mean())[:, None]
     distances, scaled_targets = _squared_distances(X, X), root * targets
     best: KernelChoice | None = None
-    for width in _WIDTHS:
+    for width in widths:
         gamma = width / (median or 1.0)
         values, vectors = np.linalg.eigh(root * np.exp(-gamma * distances) * root.T)
         rotated = vectors.T @ scaled_targets

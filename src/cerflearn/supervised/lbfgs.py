@@ -11,10 +11,13 @@ from scipy.optimize import minimize
 from cerflearn._typing import Float64Array
 from cerflearn.supervised.network import CosineNetwork
 from cerflearn.supervised.problem import Problem, Workers, loss_and_gradient
-from cerflearn.supervised.pruning import Budget, final_mask, largest_blocks
+from cerflearn.supervised.pruning import Budget, entries_after, final_mask, largest_blocks
 
-FREQUENCY_SHARE = 0.1
-"""Penalty of the squared frequencies, for one unit of penalty of the squared head."""
+FREQUENCY_SHARE = 3.0
+"""Penalty of the squared frequencies, for one unit of penalty of the squared head.
+
+Low frequencies make smooth functions: on letters and digits this brings more than a small head.
+"""
 
 _MEMORY = 20  # past steps that L-BFGS remembers
 
@@ -25,16 +28,16 @@ class FullBatches:
 
     Attributes
     ----------
-    n_prunings : int, default=4
-        Times that inputs are dropped, in equal proportions.
-    n_between, n_last : int, default=60, 150
-        Iterations before each, and after the last.
+    dropped_share : float, default=0.25
+        Most of the frequencies that are dropped at once.
+    n_between, n_last : int, default=30, 150
+        Iterations before each pruning, and after the last.
     penalty : float, default=1e-3
-        Of the squared head (halved), and :data:`FREQUENCY_SHARE` of it of the frequencies.
+        Of the squared head (halved), and :data:`FREQUENCY_SHARE` times it of the frequencies.
     """
 
-    n_prunings: int = 4
-    n_between: int = 60
+    dropped_share: float = 0.25
+    n_between: int = 30
     n_last: int = 150
     penalty: float = 1e-3
 
@@ -56,17 +59,17 @@ def train_full_batches(
         return minimise(problem, network, options.n_last, options.penalty, workers)[0]
     scale = problem.X.std(axis=0)
     n_start, n_end = int(network.mask.sum()), budget.entries_for(network.mask.shape[1])
-    kept = np.geomspace(n_start, max(1, min(n_start, n_end)), options.n_prunings + 1)
-    for round_, n_entries in enumerate(kept[1:], start=1):
+    kept = entries_after(n_start, n_end, options.dropped_share)
+    for round_, n_entries in enumerate(kept, start=1):
         network, value = minimise(problem, network, options.n_between, options.penalty, workers)
-        if round_ == options.n_prunings:
+        if round_ == len(kept):
             mask = final_mask(network.frequencies, scale, network.mask, budget)
         else:
-            mask = largest_blocks(network.frequencies, scale, network.mask, int(n_entries), budget)
+            mask = largest_blocks(network.frequencies, scale, network.mask, n_entries, budget)
         frequencies = np.where(mask, network.frequencies, 0.0)
         network = CosineNetwork(frequencies, network.offsets, network.head, network.bias, mask)
         if on_progress is not None:
-            on_progress(round_ / (options.n_prunings + 1), value)
+            on_progress(round_ / (len(kept) + 1), value)
     return minimise(problem, network.without_idle(), options.n_last, options.penalty, workers)[0]
 
 
@@ -84,7 +87,7 @@ def minimise(
     n_iter : int
         Most iterations.
     penalty : float
-        :math:`\lambda`; :math:`\lambda'` is :data:`FREQUENCY_SHARE` of it.
+        :math:`\lambda`; :math:`\lambda'` is :data:`FREQUENCY_SHARE` times it.
     workers : Workers
         Who computes.
 

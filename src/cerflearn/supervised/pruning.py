@@ -111,6 +111,15 @@ def final_mask(
     return mask
 
 
+def entries_after(n_start: int, n_end: int, share: float) -> IntArray:
+    """Entries kept after each pruning: as few prunings as drop at most a share each."""
+    n_start, n_end = max(1, n_start), max(1, min(n_start, n_end))
+    n_prunings = max(1, int(np.ceil(np.log(n_start / n_end) / -np.log1p(-share))))
+    kept = np.geomspace(n_start, n_end, n_prunings + 1)
+    entries: IntArray = np.rint(kept[1:]).astype(np.int64)
+    return entries
+
+
 def entries_at(progress: float, n_start: int, n_end: int) -> int:
     r"""Entries kept when a share of the pruning is done: :math:`n_1 + (n_0 - n_1)(1 - p)^3`.
 

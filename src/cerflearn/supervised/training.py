@@ -24,10 +24,11 @@ from cerflearn.supervised.network import CosineNetwork, draw_network
 from cerflearn.supervised.problem import Problem, Workers
 from cerflearn.supervised.pruning import Budget
 
-_FULL_BATCH_WORK = 2 * 10**7  # rows x inputs x projections up to which L-BFGS is the quicker
+_FULL_BATCH_WORK = 4 * 10**8  # rows x inputs x projections up to which L-BFGS is the quicker
 _SURE = 4.0  # scores that far apart are fairly sure of a class
 _START_ROWS = 5_000  # for the head to start with
 _ROUNDS, _LEAST_STEPS, _MOST_STEPS, _BATCH = 15, 1500, 6000, 256
+_RATE, _MOST_PHASE = 3e-3, 2.4  # a step moves all frequencies: a phase by the rate times inputs
 _CHEAP_STEPS, _CHEAP_WORK = 4000, 10**8  # steps x frequencies
 
 
@@ -120,9 +121,7 @@ def kernel_lesson(task: Task, rng: np.random.Generator) -> Lesson:
     """Return training rows and points between them, with what a kernel machine says of them.
 
     Classes are given as softened probabilities. Other targets keep their values at the training
-    rows. A point between two rows weighs as much as they do on average, times the number of points
-    for each row: points together weigh as much as the rows from 3,000 rows on, where they are as
-    many, and more where they are more (16 times as much below 750 rows, with four for each).
+    rows. A point between two rows weighs as much as they do on average.
     """
     if task.n_samples > MOST_ROWS:
         return plain_lesson(task)
@@ -136,7 +135,7 @@ def kernel_lesson(task: Task, rng: np.random.Generator) -> Lesson:
         between = softened(between, factor)
     else:
         known = task.targets
-    both = np.concatenate([task.weights, weights * (len(points) / task.n_samples)])
+    both = np.concatenate([task.weights, weights])
     return Lesson(np.vstack([task.X, points]), np.vstack([known, between]), both / both.sum())
 
 
@@ -184,17 +183,14 @@ def train(
         start = draw_network(part.X, aims, mask, task.gamma, rng)
     problem = as_problem(lesson, task.loss)
     if not uses_mini_batches(problem.n_samples, start.mask.size):
-        full = FullBatches(
-            n_between=max(10, int(60 * effort)),
-            n_last=max(20, int(150 * effort)),
-            penalty=recipe.penalty,
-        )
+        options = full_batches(recipe.penalty, effort, classes=task.classes)
         network = train_full_batches(
-            problem, start, full, workers, budget=budget, on_progress=on_progress
+            problem, start, options, workers, budget=budget, on_progress=on_progress
         )
     else:
         n_steps = int(effort * steps_for(problem.n_samples, start.mask.size))
-        mini = MiniBatches(n_steps=n_steps, batch_size=_BATCH, penalty=recipe.penalty)
+        rate = min(_RATE, _MOST_PHASE / task.X.shape[1])
+        mini = MiniBatches(n_steps, _BATCH, rate, recipe.penalty)
         validate = None if held_out is None else _held_out_loss(held_out)
         network = train_mini_batches(
             problem, start, mini, rng, workers,
@@ -206,6 +202,13 @@ def train(
 def uses_mini_batches(n_samples: int, n_frequencies: int) -> bool:
     """Tell whether a lesson of so many rows is taken in mini-batches."""
     return n_samples * n_frequencies > _FULL_BATCH_WORK
+
+
+def full_batches(penalty: float, effort: float, *, classes: bool) -> FullBatches:
+    """Share of the usual iterations; numbers take longer to fit than classes to tell apart."""
+    usual = FullBatches(penalty=penalty, n_last=150 if classes else 600)
+    n_between, n_last = int(usual.n_between * effort), int(usual.n_last * effort)
+    return replace(usual, n_between=max(5, n_between), n_last=max(20, n_last))
 
 
 def steps_for(n_samples: int, n_frequencies: int) -> int:

@@ -8,9 +8,11 @@ difference between its Gram matrix and the teacher's, and the exact kernel's.
 
 from __future__ import annotations
 
+import json
 import warnings
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,10 @@ from sklearn.frozen import FrozenEstimator
 
 from cerflearn import BlockedCERF, MaskedCERF, RandomFourierFeatures
 from cerflearn.spectral import Cauchy, Gaussian, Product, SpectralLaw, StudentT
-from datasets import fold, read
+from experiments.datasets import bundled, fold, read
+
+PUBLISHED = Path(__file__).parents[1] / "benchmarks" / "results" / "blocked.json"
+"""What ``benchmarks/blocked.py`` chose on satimage, and its cells at all scales of P2."""
 
 N_INPUTS = 16  # after PCA
 N_CANDIDATES = 16 * 20
@@ -52,6 +57,11 @@ class Row:
     law: str
     parameter: float
 
+    @property
+    def label(self) -> str:
+        """Name of the row."""
+        return f"{self.data}, {self.law}, {self.parameter:g}"
+
     def scale(self, X: NDArray, reading: str) -> float:
         """Scale of P1 for training rows X."""
         if reading == "scale":
@@ -63,7 +73,8 @@ class Row:
 
     @property
     def _smallest(self) -> float:
-        return min(r.parameter for r in TABLE if (r.data, r.law) == (self.data, self.law))
+        parameters = (r.parameter for r in TABLE if (r.data, r.law) == (self.data, self.law))
+        return min(parameters, default=self.parameter)
 
     def base_law(self, X: NDArray, reading: str) -> SpectralLaw:
         """P1, and P0 of which the learners draw."""
@@ -128,6 +139,17 @@ class Side:
         return BlockedCERF(kernel=law, **parameters)
 
 
+@lru_cache(maxsize=1)
+def published() -> dict[str, Any]:
+    """Results of ``benchmarks/blocked.py``; "chosen" has the settings of all sides."""
+    return json.loads(PUBLISHED.read_text())
+
+
+def macs_of(fraction: float) -> int:
+    """MACs of the blocks that are kept: 2 d log2 d + 3 d each, and d more with a centre."""
+    return -(-round(fraction * N_CANDIDATES) // N_INPUTS) * 12 * N_INPUTS
+
+
 class Problem:
     """Rows, teacher and Gram matrices of one row of the table and one seed."""
 
@@ -156,26 +178,34 @@ class Problem:
         which the Gram matrix of the training rows is nearest to the teacher's.
         """
         n_columns = round(fraction * N_CANDIDATES)
-        # A block costs 2 d log2 d + 3 d MACs, and d more with a centre.
-        macs = -(-n_columns // N_INPUTS) * 12 * N_INPUTS
         learning = {} if side.selector == "random" else {"teacher": self.teacher}
         sampler = side.estimator(
-            self.law, n_columns, macs, weights=weights, random_state=1000 + self.seed, **learning
+            self.law,
+            n_columns,
+            macs_of(fraction),
+            weights=weights,
+            random_state=1000 + self.seed,
+            **learning,
         )
+        return self.judge(sampler, weights)
+
+    def judge(self, sampler: Any, weights: str) -> dict[str, Any]:
+        """Fit an estimator to the training rows; what :meth:`errors` returns."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             sampler.fit(self.X)
         features = sampler.transform(self.X_test)
         gram = features @ features.T
-        errors = {weights: self._distances(gram)}
+        errors = {weights: self.distances(gram)}
         if weights == "equal":
             learner = sampler.transform(self.X)
             cross = self.teacher.transform(self.X).T @ learner
             factor = np.square(cross).sum() / np.square(learner.T @ learner).sum()
-            errors["scaled"] = self._distances(factor * gram)
+            errors["scaled"] = self.distances(factor * gram)
         return {"columns": sampler.n_components_, "macs": sampler.n_macs_, "errors": errors}
 
-    def _distances(self, gram: NDArray) -> dict[str, float]:
+    def distances(self, gram: NDArray) -> dict[str, float]:
+        """1,000 times the mean absolute error of a Gram matrix of the test rows to each truth."""
         return {
             name: round(float(1e3 * np.abs(gram - truth).mean()), 2)
             for name, truth in self.truths.items()
@@ -193,7 +223,7 @@ def problem_of(
 @lru_cache(maxsize=5)
 def reduced(data: str, seed: int, n_train: int, n_test: int) -> tuple[NDArray, NDArray]:
     """Training and test rows of a fold, projected to the principal components of the former."""
-    split = fold(*read(*FILES[data]), seed)
+    split = bundled(seed) if data == "digits" else fold(*read(*FILES[data]), seed)
     pca = PCA(N_INPUTS, svd_solver="full").fit(split.X_train)
     train, test = (pca.transform(X) for X in (split.X_train[:n_train], split.X_test[:n_test]))
     return np.ascontiguousarray(train), np.ascontiguousarray(test)

@@ -1,0 +1,1 @@
+"""Reproduction of the paper's tables and figures; ``python -m experiments --help``."""

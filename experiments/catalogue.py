@@ -1,0 +1,24 @@
+"""Which experiments there are, and their configurations."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+FOLDER = Path(__file__).parent
+NAMES = ("table2", "table3", "table4", "table5", "figure1", "figure2", "figure3")
+
+
+def module_of(name: str) -> ModuleType:
+    """Return the module with ``TITLE``, ``pieces`` and ``section`` of an experiment."""
+    return import_module(f"experiments.{name}")
+
+
+def config_of(name: str, size: str, *, full_grid: bool = False) -> dict[str, Any]:
+    """Return the tables ``common`` and ``size`` of an experiment's TOML file, and its size."""
+    tables = tomllib.loads((FOLDER / "configs" / f"{name}.toml").read_text())
+    config = tables.get("common", {}) | tables[size] | {"size": size}
+    return config | {"full_grid": full_grid} if size == "full" else config

@@ -1,0 +1,136 @@
+"""Results in a JSON file, written whole after each piece."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+
+import cerflearn
+
+ROOT = Path(__file__).resolve().parents[1]
+SIZES = ("tiny", "quick", "full")
+DIGITS = 6  # that are kept of each number
+
+
+class ChangedConfigError(ValueError):
+    """Results were made with another configuration."""
+
+
+def path_of(name: str, size: str, folder: Path | None = None) -> Path:
+    """File of an experiment: in ``folder``, or where git has it, the full size only."""
+    usual = "experiments/results" if size == "full" else f"build/experiments/{size}"
+    return (folder or ROOT / usual) / f"{name}.json"
+
+
+class Store:
+    """Results of one experiment.
+
+    Parameters
+    ----------
+    path : Path
+        JSON file: ``versions``, ``config``, ``results`` nested by key, ``seconds`` of each piece,
+        ``wall_seconds`` of all runs together.
+    config : dict, default=None
+        Configuration of the run, which must be that of the results in the file; None to read only.
+    """
+
+    def __init__(self, path: Path, config: dict[str, Any] | None = None) -> None:
+        self.path = path
+        empty: dict[str, Any] = {"results": {}, "seconds": {}, "wall_seconds": 0.0}
+        self.content = json.loads(path.read_text()) if path.exists() else empty
+        if config is not None:
+            config = plain(config)
+            self._compare(config)
+            self.content["config"] = config
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """Nested by the parts of the keys."""
+        return self.content["results"]
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Configuration that the results were made with."""
+        return self.content["config"]
+
+    def get(self, key: tuple[str, ...]) -> Any:
+        """Piece, or None if it is not there."""
+        node: Any = self.results
+        for part in key:
+            node = node.get(part)
+            if node is None:
+                return None
+        return node
+
+    def put(self, key: tuple[str, ...], piece: dict[str, Any], seconds: float) -> None:
+        """Keep a piece and how long it took."""
+        node = self.results
+        for part in key[:-1]:
+            node = node.setdefault(part, {})
+        node[key[-1]] = plain(piece)
+        self.content["seconds"]["/".join(key)] = round(seconds, 2)
+        self.content["versions"] = versions()
+        self.write()
+
+    def add_wall_seconds(self, seconds: float) -> None:
+        """Add the duration of a run."""
+        total = self.content["wall_seconds"] + seconds
+        self.content["wall_seconds"] = round(total, 1)
+        self.write()
+
+    def write(self) -> None:
+        """Replace the file at once: a stop in between leaves the old one."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        order = ("versions", "config", "wall_seconds", "seconds", "results")
+        text = json.dumps({k: self.content[k] for k in order if k in self.content}, indent=1)
+        # Lists of numbers on one line: a tenth of the length, and readable.
+        text = re.sub(r"\[[^][{}]*\]", lambda found: " ".join(found[0].split()), text)
+        fresh = self.path.with_suffix(f".{os.getpid()}.new")
+        fresh.write_text(text + "\n")
+        fresh.replace(self.path)
+
+    def _compare(self, config: dict[str, Any]) -> None:
+        before = self.content.get("config", config)
+        names = sorted(k for k in {*before, *config} if before.get(k) != config.get(k))
+        if names and self.results:
+            raise ChangedConfigError(
+                f"{self.path} was made with another configuration: {', '.join(names)} differ. "
+                "Measure everything again with --again, or keep what is there with --keep."
+            )
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: keys are text, numbers have ``DIGITS`` digits."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(item) for item in value]
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, float | np.floating):
+        # JSON has no infinity: what is not a number is missing.
+        return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+    if isinstance(value, np.integer):
+        return int(value)
+    return value
+
+
+def versions() -> dict[str, str]:
+    """Return what the results depend on."""
+    return {
+        "cerflearn": cerflearn.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+    }

@@ -1,0 +1,246 @@
+"""What all rivals share: reading, standardised inputs, gamma, scores and probabilities."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from cerflearn._typing import Float64Array, FloatArray
+from cerflearn._validation import check_integer, check_number, make_generator
+from cerflearn.engine.blas import one_thread_blas
+from cerflearn.estimators._base import read_data
+from cerflearn.estimators._scaling import InputScaling, choose_scaling
+from cerflearn.estimators.classifier import one_hot
+from cerflearn.estimators.gamma import resolve_gamma
+from cerflearn.features.base import FeatureMap
+from cerflearn.features.cost import Cost, stored_cost
+from cerflearn.supervised.calibration import best_sharpness, score_targets
+from cerflearn.supervised.distillation import choose_kernel, softened
+from cerflearn.supervised.ridge import RIDGES, RidgeFit, fit_ridge_path
+
+WIDTHS = (1 / 64, 1 / 16, 1 / 4, 1.0, 4.0)
+"""Gaussian widths tried: multiples of one over the median squared distance."""
+
+_CHOICE_ROWS = 500  # of kernel ridge regression, which chooses gamma
+_MOST_COMPONENTS = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Checked training rows.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Standardised inputs, float64.
+    classes : ndarray of shape (n_samples, n_scores)
+        1 for a row's class, else 0; one column, the second class, for two.
+    scaling : InputScaling
+        What standardised them.
+    """
+
+    X: Float64Array
+    classes: Float64Array
+    scaling: InputScaling
+
+    @property
+    def targets(self) -> Float64Array:
+        """Scores to regress on, (n_samples, n_scores): -1 and 1 for two classes, else 0 and 1."""
+        return score_targets(self.classes)
+
+    @property
+    def weights(self) -> Float64Array:
+        """Equal weights of the rows, which sum to one."""
+        return np.full(len(self.X), 1.0 / len(self.X))
+
+    @property
+    def raw(self) -> Float64Array:
+        """Inputs as they came, (n_samples, n_features)."""
+        raw: Float64Array = self.X * self.scaling.scale + self.scaling.mean
+        return raw
+
+    def unscale(self, frequencies: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """Frequencies (n_features, n_projections) and offsets that take raw inputs."""
+        raw = frequencies / self.scaling.scale[:, None]
+        return raw, -self.scaling.mean @ raw
+
+
+class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+    """Base of the rivals: a feature map and a linear head, or scores of their own."""
+
+    random_state: Any
+    classes_: Any
+    feature_map_: FeatureMap
+    coef_: Float64Array
+    intercept_: Float64Array
+    _sharpness: float
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the kernel and the scores.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data; standardised inside, sparse data is made dense.
+        y : array-like of shape (n_samples,)
+            Labels, of two classes or more.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._check_parameters()
+        rng = make_generator(self.random_state)
+        self.__dict__.pop("coef_", None)  # a fit that fails leaves no half of an old model
+        with one_thread_blas():
+            self._fit_training(self._read(X, y, rng), rng)
+        return self
+
+    def _read(self, X: Any, y: Any, rng: np.random.Generator) -> Training:
+        """Check X and y, number the classes, standardise the inputs."""
+        if y is None:
+            name = type(self).__name__
+            raise ValueError(f"This {name} requires y to be passed, but the target y is None.")
+        X, y = read_data(self, X, reset=True, y=y)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        self.classes_, numbers = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has one class, {self.classes_.tolist()}: a classifier needs two or more."
+            )
+        X = (X.toarray() if issparse(X) else X).astype(np.float64)
+        classes = one_hot(numbers, len(self.classes_))
+        weights = np.full(len(X), 1.0 / len(X))
+        scaling = choose_scaling(X, classes, weights, rng, "column")
+        return Training(np.asarray(scaling.apply(X), dtype=np.float64), classes, scaling)
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse bad parameters."""
+
+    @abstractmethod
+    def _fit_training(self, training: Training, rng: np.random.Generator) -> None:
+        """Fit to checked rows, on one BLAS thread."""
+
+    def _store(self, feature_map: FeatureMap, head: Float64Array, bias: Float64Array) -> None:
+        """Keep map and head (n_outputs, n_scores)."""
+        self.feature_map_ = feature_map
+        self.coef_ = np.ascontiguousarray(head.T)
+        self.intercept_ = np.asarray(bias, dtype=np.float64)
+
+    def _calibrate(self, training: Training, scores: Float64Array) -> None:
+        """Choose the factor between scores and log-odds."""
+        self._sharpness = best_sharpness(scores, training.classes, training.weights)
+
+    def _raw_scores(self, X: Any) -> FloatArray:
+        """Scores (n_samples, n_scores) of checked X."""
+        if issparse(X):
+            features = self.feature_map_.transform_sparse(X)
+            return np.asarray(features @ self.coef_.T + self.intercept_, dtype=X.dtype)
+        return self.feature_map_.scores(X, self.coef_, self.intercept_)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            One score for two classes, positive for the second.
+        """
+        check_is_fitted(self, "coef_")
+        scores = self._raw_scores(read_data(self, X, reset=False))
+        return scores.ravel() if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> Any:
+        """Labels (n_samples,) of X."""
+        scores = self.decision_function(X)
+        index = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[index]
+
+    def predict_proba(self, X: Any) -> Float64Array:
+        """Probabilities (n_samples, n_classes): sigmoid or softmax of scaled scores."""
+        scores = self.decision_function(X).astype(np.float64)
+        if scores.ndim == 1:  # the softmax of (-s, s) / 2 is the sigmoid of s
+            scores = np.column_stack([-0.5 * scores, 0.5 * scores])
+        return softened(scores, self._sharpness)
+
+    @property
+    def n_macs_(self) -> int:
+        """MACs of one row, head included."""
+        return self._count_cost().macs
+
+    def _count_cost(self) -> Cost:
+        check_is_fitted(self, "coef_")
+        n_head = self.coef_.size
+        head = stored_cost(macs=n_head, n_parameters=n_head + self.intercept_.size)
+        return self.feature_map_.cost() + head
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+def check_n_components(value: Any) -> int:
+    """Return ``n_components`` as an int."""
+    must_be = f"a positive integer of at most {_MOST_COMPONENTS:,}"
+    return check_integer("n_components", value, must_be, at_most=_MOST_COMPONENTS)
+
+
+def check_gamma(gamma: Any) -> None:
+    """Refuse a gamma that is neither a number nor a way to choose one."""
+    if not (isinstance(gamma, str) and gamma in ("cv", "scale", "median")):
+        must_be = "a positive number of at most 1e100, 'cv', 'scale' or 'median'"
+        check_number("gamma", gamma, must_be, above=0.0, at_most=1e100)
+
+
+def choose_gamma(gamma: Any, training: Training, rng: np.random.Generator) -> float:
+    """Coefficient of the Gaussian kernel of standardised inputs.
+
+    ``"cv"`` has the least leave-one-out error of kernel ridge regression on 500 rows, among
+    :data:`WIDTHS`.
+    """
+    if not (isinstance(gamma, str) and gamma == "cv"):
+        return resolve_gamma(gamma, "rbf", training.X)
+    rows = np.sort(rng.permutation(len(training.X))[:_CHOICE_ROWS])
+    targets = training.targets - training.targets.mean(axis=0)
+    weights = training.weights[rows]
+    return choose_kernel(training.X[rows], targets[rows], weights, widths=WIDTHS).gamma
+
+
+def fit_ridge(
+    training: Training, features: FloatArray, ridges: tuple[float, ...] = RIDGES
+) -> RidgeFit:
+    r"""Ridge regression :math:`\min \tfrac1n |T - F A - a|^2 + \lambda |A|^2` of the scores.
+
+    Parameters
+    ----------
+    training : Training
+        Rows.
+    features : ndarray of shape (n_samples, n_outputs)
+        F.
+    ridges : tuple of float
+        Penalties in units of the mean variance of a feature; the one of the least leave-one-out
+        error is taken.
+    """
+    return fit_ridge_path(features, training.targets, training.weights, ridges)
+
+
+def relative_penalty(features: FloatArray, penalty: float) -> float:
+    r"""Penalty of the squared error *summed* over rows, in the units of :func:`fit_ridge`."""
+    return penalty / (len(features) * (float(features.var(axis=0).mean()) or 1.0))
