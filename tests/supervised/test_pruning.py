@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cerflearn.supervised.pruning import Budget, entries_at, final_mask, largest_blocks
+from cerflearn.supervised.pruning import (
+    Budget,
+    entries_after,
+    entries_at,
+    final_mask,
+    largest_blocks,
+)
 
 
 def test_the_largest_entries_are_kept():
@@ -60,3 +66,15 @@ def test_pruning_never_brings_an_entry_back():
 def test_most_entries_are_dropped_early():
     counts = [entries_at(share, 1000, 100) for share in (-1.0, 0.0, 0.5, 1.0, 2.0)]
     assert counts == [1000, 1000, pytest.approx(212, abs=1), 100, 100]
+
+
+@given(n_start=st.integers(1, 10**7), n_end=st.integers(-5, 2 * 10**7))
+def test_prunings_drop_at_most_a_quarter_each_and_end_where_they_should(n_start, n_end):
+    kept = entries_after(n_start, n_end, 0.25)
+    end = max(1, min(n_start, n_end))
+    assert kept[-1] == end
+    before = np.concatenate([[n_start], kept[:-1]])
+    assert (kept <= before).all()
+    assert (kept >= 0.75 * before - 1.0).all()  # one for rounding
+    if end == n_start:
+        assert kept.tolist() == [n_start]  # nothing is lost to rounding where all can stay
