@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -134,6 +136,19 @@ def test_sparse_scores_have_the_dtype_of_the_data():
     single = X.astype(np.float32)
     assert model.decision_function(csr_array(single)).dtype == np.float32
     assert model.decision_function(csr_array(X)).dtype == np.float64
+
+
+def test_scores_of_many_sparse_rows_do_not_store_their_features():
+    model = quick(macs=400).fit(X, THREE)
+    many = np.tile(X, (500, 1))
+    rows = csr_array(many)
+    n_stored = len(many) * model.coef_.shape[1] * 8
+    tracemalloc.start()
+    scores = model.decision_function(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert scores == pytest.approx(model.decision_function(many), rel=1e-9, abs=1e-9)
+    assert peak < n_stored / 2
 
 
 def test_a_failed_fit_leaves_nothing_to_count():

@@ -37,6 +37,7 @@ _EARLY_ROWS = 10_000  # from so many on, a tenth can be spared for early stoppin
 _FEWEST_ROWS, _MOST_ROWS_TRIED = 30, 20_000  # between which features without training are tried
 _LARGEST_INPUT, _LARGEST_GAMMA = 1e15, 1e65  # squares and frequencies must not overflow
 _GROUP_SIZES = (1, 2, 4, 8, 16)
+_SPARSE_ROWS = 4096  # whose features are stored at once
 
 
 class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -223,13 +224,17 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         self.intercept_ = network.bias.astype(np.float64)
 
     def _scores(self, X: Any) -> FloatArray:
-        """Scores (n_samples, n_scores) in the dtype of X; dense X without storing the features."""
+        """Scores (n_samples, n_scores) in the dtype of X, without storing all features."""
         check_is_fitted(self, "coef_")
         X = read_data(self, X, reset=False)
         n_threads = thread_count(self.n_jobs, X.shape[0])
         if issparse(X):
-            features = self.feature_map_.transform_sparse(X, n_threads=n_threads)
-            return np.asarray(features @ self.coef_.T + self.intercept_, dtype=X.dtype)
+            scores = np.empty((X.shape[0], len(self.coef_)), dtype=X.dtype)
+            for start in range(0, X.shape[0], _SPARSE_ROWS):
+                rows = slice(start, start + _SPARSE_ROWS)
+                features = self.feature_map_.transform_sparse(X[rows], n_threads=n_threads)
+                scores[rows] = features @ self.coef_.T + self.intercept_
+            return scores
         return self.feature_map_.scores(X, self.coef_, self.intercept_, n_threads=n_threads)
 
     @property
