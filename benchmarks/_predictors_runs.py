@@ -168,8 +168,8 @@ def one_method(
 
 # --- speed ------------------------------------------------------------------------------------
 def speed(tiny: bool) -> Iterator[Piece]:
-    yield ("fit 4,000 x 784",), lambda: fit_time(large_sample(tiny))
     yield ("fit 200 x 10",), lambda: fit_time(small_sample(), repeats=1 if tiny else 5)
+    yield ("fit 4,000 x 784",), lambda: fit_time(large_sample(tiny))
     yield ("predict",), lambda: prediction_time(large_sample(tiny), tiny)
 
 

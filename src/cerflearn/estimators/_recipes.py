@@ -20,8 +20,8 @@ _SETTINGS = {
         (5e-4, False, 1.0), (3e-3, False, _FEWER),
     ),
     (True, False): (
-        (3e-3, False, 1.0), (1e-3, False, 1.0), (3e-4, False, 1.0), (3e-3, False, _FEWER),
-        (1e-3, True, 1.0),
+        (3e-3, False, 1.0), (1e-3, False, 1.0), (3e-4, False, 1.0), (1e-4, False, 1.0),
+        (1e-3, False, _FEWER), (1e-3, True, 1.0),
     ),
     (False, True): (
         (2e-2, False, 1.0), (1e-2, True, 1.0), (3e-3, False, 1.0), (1e-3, False, 1.0),
@@ -34,7 +34,7 @@ _SETTINGS = {
 """Penalty, learning from a kernel machine or not, and crowd: for classes or not, few rows or not.
 
 The likeliest comes first for classes, and the strongest penalty for numbers of few rows: whichever
-comes later has to be clearly better.
+comes later has to be better by a margin. Small budgets want small penalties.
 """
 
 

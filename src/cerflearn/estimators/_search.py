@@ -32,6 +32,7 @@ StartNetwork = Callable[[Task, Recipe, np.random.Generator], CosineNetwork]
 
 _FEW, _MANY = 1_000, 10_000
 _SEARCH_EFFORT = 0.4
+_CHEAP_WORK, _CHEAP_EFFORT = 10**7, 2.5  # small networks for many rows gain from more iterations
 _FINALISTS = 2
 _HELD_OUT = 0.1
 
@@ -117,8 +118,8 @@ class RecipeSearch:
         """Best of several recipes: all on the first fold, some on the others as well.
 
         These are all where numbers are predicted; of classifiers, which take longer, the first and
-        the best of the rest. An earlier recipe wins unless a later one is better by more than a
-        standard error; two for few rows of classes, where the best is often so by luck.
+        the best of the rest. An earlier recipe wins unless a later one is better by more than
+        some standard errors, see :meth:`_margin`.
         """
         folds = self._folds()
         trials = [self._try(recipe, folds[:1]) for recipe in recipes]
@@ -131,12 +132,17 @@ class RecipeSearch:
             trials = [self._more(trial, folds[1:]) for trial in kept]
             for trial in trials:
                 report(trial)
-        n_errors = 2.0 if self._task.classes and len(folds) > 1 else 1.0
-        winner = trials[0]
+        winner, n_errors = trials[0], self._margin(len(folds))
         for trial in trials[1:]:
             if trial.beats(winner, n_errors):
                 winner = trial
         return winner
+
+    def _margin(self, n_folds: int) -> float:
+        """Return standard errors to be better by; few rows of classes are often right by luck."""
+        if not self._task.classes:
+            return 1.0
+        return 2.0 if n_folds > 1 else 0.5
 
     def train(
         self,
@@ -204,6 +210,9 @@ class RecipeSearch:
         start = None if recipe.learned_masks else self._start(task, recipe, rng)
         if start is not None and not recipe.refined:
             return start
+        work = task.X.size * recipe.n_projections
+        if task.classes and task.n_samples > _FEW and work <= _CHEAP_WORK:
+            effort *= _CHEAP_EFFORT
         network = train(
             task, lesson, recipe, rng, self._workers,
             start=start, effort=effort, held_out=held_out, on_progress=on_progress,
