@@ -38,9 +38,9 @@ everything is."""
 
 FRONTIER = """Test accuracy in per cent, mean and standard error over splits. Budgets are a
 quarter, half and all of a linear model's MACs (at least 64). The best of a row is **bold**; a
-dash is a method whose smallest model is dearer. `refined` is our predictor with random masks,
-`masked`, `cvem` and `blocked` are our maps with ridge regression. Below it, the paired
-difference between `cerf` and the best of the others."""
+dash is a method whose smallest model is dearer. `cerf` is the predictor as it is (`refined`: with
+random masks); `masked`, `cvem` and `blocked` are our maps with ridge regression. Below the
+tables, the paired difference between `cerf` and the best of the others."""
 
 REGRESSION = """Share of the variance explained (R2) on test rows, mean over splits."""
 
@@ -53,7 +53,7 @@ rows, but the defaults have seen them."""
 def frontier_table(found: dict[str, Any], scale: float, digits: int) -> list[str]:
     """One row for each dataset and budget, one column for each method."""
     table = points(found)
-    methods = list(dict.fromkeys(m for scores in table.values() for m in scores))
+    methods = _methods(found)
     lines = [
         "| data | MACs | " + " | ".join(methods) + " |",
         "|" + "---|" * (len(methods) + 2),

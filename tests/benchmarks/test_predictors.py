@@ -190,5 +190,5 @@ def test_a_method_that_is_too_dear_shows_a_dash(render):
     found = {
         "data": {"0": {"linear": [none], "cerf": [row]}, "1": {"linear": [none], "cerf": [row]}}
     }
-    assert "| data | 9 | **50.0 ± 0.0** |" in render.frontier_table(found, 100.0, 1)
+    assert "| data | 9 | - | **50.0 ± 0.0** |" in render.frontier_table(found, 100.0, 1)
     assert "| data | - | 1.00 |" in render.time_table(found)
