@@ -38,13 +38,15 @@ def test_map_and_head_together_are_within_the_budget(macs, masks):
 
 
 def test_learned_masks_beat_random_ones_and_a_linear_model_of_equal_macs():
-    scores = {}
-    for masks in ("learned", "random"):
-        model = quick(macs=640, masks=masks).fit(DIGITS[TRAIN], LABELS[TRAIN])
-        scores[masks] = model.score(DIGITS[TEST], LABELS[TEST])
+    scores = dict.fromkeys(("learned", "random"), 0.0)
+    for masks in scores:
+        for seed in range(3):
+            model = quick(macs=640, masks=masks, alpha=3e-4, random_state=seed)
+            model.fit(DIGITS[TRAIN], LABELS[TRAIN])
+            scores[masks] += model.score(DIGITS[TEST], LABELS[TEST]) / 3
     linear = RidgeClassifier(alpha=10.0).fit(DIGITS[TRAIN], LABELS[TRAIN])
     assert cost(linear).macs == 640
-    # Measured: .957 learned, .937 random, .895 linear.
+    # Measured: .935 learned, .916 random, .895 linear.
     assert scores["learned"] > scores["random"]
     assert scores["learned"] > linear.score(DIGITS[TEST], LABELS[TEST]) + 0.03
 
