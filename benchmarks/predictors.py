@@ -54,15 +54,15 @@ def measure(parts: tuple[str, ...], store: Store, arguments: argparse.Namespace)
     """Measure what is missing; False if time ran out."""
     begin = time.monotonic()
     for part in parts:
-        todo = [p for p in pieces(part, arguments) if store.get(p[0]) is None]
-        for number, (where, run) in enumerate(todo, start=1):
+        missing = [p for p in pieces(part, arguments) if store.get(p[0]) is None]
+        for number, (where, run) in enumerate(missing, start=1):
             if time.monotonic() - begin > 60 * arguments.minutes:
                 print("time is up: run again to go on")
                 return False
             start = time.monotonic()
             store.put(where, run())
             seconds = time.monotonic() - start
-            print(f"[{number}/{len(todo)}] {' / '.join(where)}: {seconds:.0f} s", flush=True)
+            print(f"[{number}/{len(missing)}] {' / '.join(where)}: {seconds:.0f} s", flush=True)
     return True
 
 

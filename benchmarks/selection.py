@@ -18,7 +18,6 @@ import argparse
 import json
 import os
 import platform
-import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,7 +35,8 @@ import _selection_defaults as choice
 import _selection_mnist as large
 import _selection_time as duration
 import cerflearn
-from datasets import SPLITS
+from datasets import SPLITS  # puts experiments on the path
+from experiments.store import look_up, write_json
 
 RESULTS = Path(__file__).parent / "results" / "selection.json"
 PARTS = ("accuracy", "mnist", "time", "defaults")
@@ -55,12 +55,7 @@ class Store:
 
     def get(self, where: tuple[str, ...]) -> Any:
         """Piece, or None if it has not been measured."""
-        node: Any = self.results
-        for key in where:
-            node = node.get(key)
-            if node is None:
-                return None
-        return node
+        return look_up(self.results, where)
 
     def forget(self, parts: tuple[str, ...]) -> None:
         """Drop all pieces of some parts."""
@@ -80,13 +75,7 @@ class Store:
         self._write()
 
     def _write(self) -> None:
-        self.path.parent.mkdir(exist_ok=True)
-        text = json.dumps(self.results, indent=1)
-        # Lists of numbers on one line: a tenth of the length, and readable.
-        text = re.sub(r"\[[^][{}]*\]", lambda found: " ".join(found[0].split()), text)
-        fresh = self.path.with_suffix(".new")
-        fresh.write_text(text + "\n")
-        fresh.replace(self.path)
+        write_json(self.path, self.results)
 
 
 def versions() -> dict[str, str]:

@@ -64,12 +64,7 @@ class Store:
 
     def get(self, key: tuple[str, ...]) -> Any:
         """Piece, or None if it is not there."""
-        node: Any = self.results
-        for part in key:
-            node = node.get(part)
-            if node is None:
-                return None
-        return node
+        return look_up(self.results, key)
 
     def put(self, key: tuple[str, ...], piece: dict[str, Any], seconds: float) -> None:
         """Keep a piece and how long it took."""
@@ -89,14 +84,8 @@ class Store:
 
     def write(self) -> None:
         """Replace the file at once: a stop in between leaves the old one."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         order = ("versions", "config", "wall_seconds", "seconds", "results")
-        text = json.dumps({k: self.content[k] for k in order if k in self.content}, indent=1)
-        # Lists of numbers on one line: a tenth of the length, and readable.
-        text = re.sub(r"\[[^][{}]*\]", lambda found: " ".join(found[0].split()), text)
-        fresh = self.path.with_suffix(f".{os.getpid()}.new")
-        fresh.write_text(text + "\n")
-        fresh.replace(self.path)
+        write_json(self.path, {k: self.content[k] for k in order if k in self.content})
 
     def _compare(self, config: dict[str, Any]) -> None:
         before = self.content.get("config", config)
@@ -106,6 +95,26 @@ class Store:
                 f"{self.path} was made with another configuration: {', '.join(names)} differ. "
                 "Measure everything again with --again, or keep what is there with --keep."
             )
+
+
+def look_up(tree: dict[str, Any], key: tuple[str, ...]) -> Any:
+    """Return what is at a key of nested results, or None."""
+    node: Any = tree
+    for part in key:
+        node = node.get(part)
+        if node is None:
+            return None
+    return node
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Replace a file at once, its lists of numbers on one line each: short, and readable."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(content, indent=1)
+    text = re.sub(r"\[[^][{}]*\]", lambda found: " ".join(found[0].split()), text)
+    fresh = path.with_suffix(f".{os.getpid()}.new")
+    fresh.write_text(text + "\n")
+    fresh.replace(path)
 
 
 def plain(value: Any) -> Any:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from cerflearn._typing import Float64Array, FloatArray, IntArray
 from cerflearn._validation import check_choice, check_integer, check_number, invalid
 from cerflearn.estimators._base import check_n_jobs, read_data, thread_count
+from cerflearn.estimators._fused import cost_of, scores_of
 from cerflearn.estimators._network_map import network_map
 from cerflearn.estimators._random_masks import draw_with_random_masks
 from cerflearn.estimators._recipes import default_macs, least_macs, make_recipes
@@ -22,7 +23,7 @@ from cerflearn.estimators._search import RecipeSearch, Score, Trial
 from cerflearn.estimators._training_rows import merge_rows
 from cerflearn.estimators.gamma import resolve_gamma
 from cerflearn.features.base import FeatureMap
-from cerflearn.features.cost import Cost, stored_cost
+from cerflearn.features.cost import Cost
 from cerflearn.supervised.calibration import score_targets
 from cerflearn.supervised.distillation import MOST_ROWS
 from cerflearn.supervised.losses import Loss
@@ -37,7 +38,6 @@ _EARLY_ROWS = 10_000  # from so many on, a tenth can be spared for early stoppin
 _FEWEST_ROWS, _MOST_ROWS_TRIED = 30, 20_000  # between which features without training are tried
 _LARGEST_INPUT, _LARGEST_GAMMA = 1e15, 1e65  # squares and frequencies must not overflow
 _GROUP_SIZES = (1, 2, 4, 8, 16)
-_SPARSE_ROWS = 4096  # whose features are stored at once
 
 
 class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -228,14 +228,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         check_is_fitted(self, "coef_")
         X = read_data(self, X, reset=False)
         n_threads = thread_count(self.n_jobs, X.shape[0])
-        if issparse(X):
-            scores = np.empty((X.shape[0], len(self.coef_)), dtype=X.dtype)
-            for start in range(0, X.shape[0], _SPARSE_ROWS):
-                rows = slice(start, start + _SPARSE_ROWS)
-                features = self.feature_map_.transform_sparse(X[rows], n_threads=n_threads)
-                scores[rows] = features @ self.coef_.T + self.intercept_
-            return scores
-        return self.feature_map_.scores(X, self.coef_, self.intercept_, n_threads=n_threads)
+        return scores_of(self.feature_map_, self.coef_, self.intercept_, X, n_threads)
 
     @property
     def n_macs_(self) -> int:
@@ -244,9 +237,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
     def _count_cost(self) -> Cost:
         check_is_fitted(self, "coef_")
-        n_head = self.coef_.size
-        head = stored_cost(macs=n_head, n_parameters=n_head + self.intercept_.size)
-        return self.feature_map_.cost() + head
+        return cost_of(self.feature_map_, self.coef_, self.intercept_)
 
     def report(self) -> str:
         """Return a short summary of the fitted model for people to read."""

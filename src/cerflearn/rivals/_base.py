@@ -16,11 +16,12 @@ from cerflearn._typing import Float64Array, FloatArray
 from cerflearn._validation import check_integer, check_number, make_generator
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.estimators._base import read_data
+from cerflearn.estimators._fused import cost_of, scores_of
 from cerflearn.estimators._scaling import InputScaling, choose_scaling
 from cerflearn.estimators.classifier import one_hot
 from cerflearn.estimators.gamma import resolve_gamma
 from cerflearn.features.base import FeatureMap
-from cerflearn.features.cost import Cost, stored_cost
+from cerflearn.features.cost import Cost
 from cerflearn.supervised.calibration import best_sharpness, score_targets
 from cerflearn.supervised.distillation import choose_kernel, softened
 from cerflearn.supervised.ridge import RIDGES, RidgeFit, fit_ridge_path
@@ -143,10 +144,7 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
 
     def _raw_scores(self, X: Any) -> FloatArray:
         """Scores (n_samples, n_scores) of checked X."""
-        if issparse(X):
-            features = self.feature_map_.transform_sparse(X)
-            return np.asarray(features @ self.coef_.T + self.intercept_, dtype=X.dtype)
-        return self.feature_map_.scores(X, self.coef_, self.intercept_)
+        return scores_of(self.feature_map_, self.coef_, self.intercept_, X)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores of X.
@@ -185,9 +183,7 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
 
     def _count_cost(self) -> Cost:
         check_is_fitted(self, "coef_")
-        n_head = self.coef_.size
-        head = stored_cost(macs=n_head, n_parameters=n_head + self.intercept_.size)
-        return self.feature_map_.cost() + head
+        return cost_of(self.feature_map_, self.coef_, self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
