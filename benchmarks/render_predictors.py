@@ -40,7 +40,8 @@ FRONTIER = """Test accuracy in per cent, mean and standard error over splits. Bu
 quarter, half and all of a linear model's MACs (at least 64). The best of a row is **bold**; a
 dash is a method whose smallest model is dearer. `cerf` is the predictor as it is (`refined`: with
 random masks); `masked`, `cvem` and `blocked` are our maps with ridge regression. Below the
-tables, the paired difference between `cerf` and the best of the others."""
+tables, the paired difference between `cerf` and the best of the others. Times are rough: other
+programs ran beside."""
 
 REGRESSION = """Share of the variance explained (R2) on test rows, mean over splits."""
 
