@@ -15,11 +15,12 @@ from cerflearn._typing import Float64Array, FloatArray, IntArray
 from cerflearn._validation import check_choice, check_integer, check_number, invalid
 from cerflearn.estimators._base import check_n_jobs, read_data, thread_count
 from cerflearn.estimators._fused import cost_of, scores_of
+from cerflearn.estimators._judging import Trial, judge_for
 from cerflearn.estimators._network_map import network_map
 from cerflearn.estimators._random_masks import draw_with_random_masks
 from cerflearn.estimators._recipes import default_macs, least_macs, make_recipes
 from cerflearn.estimators._scaling import InputScaling, choose_scaling
-from cerflearn.estimators._search import RecipeSearch, Score, Trial
+from cerflearn.estimators._search import RecipeSearch
 from cerflearn.estimators._training_rows import merge_rows
 from cerflearn.estimators.gamma import resolve_gamma
 from cerflearn.features.base import FeatureMap
@@ -112,7 +113,6 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         weights: Float64Array,
         strata: IntArray,
         loss: Loss,
-        score: Score,
         seed: np.random.SeedSequence,
         n_scores: int,
     ) -> tuple[CosineNetwork, Trial | None, Task]:
@@ -127,7 +127,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         task = self._task(X, targets, weights, loss, budget, scaling)
         self._scaling = scaling
         with Workers(thread_count(self.n_jobs, len(X))) as workers:
-            return *self._search_and_train(task, strata, score, search_seed, workers), task
+            return *self._search_and_train(task, strata, search_seed, workers), task
 
     def _task(
         self,
@@ -157,12 +157,12 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         self,
         task: Task,
         strata: IntArray,
-        score: Score,
         seed: np.random.SeedSequence,
         workers: Workers,
     ) -> tuple[CosineNetwork, Trial | None]:
-        search = RecipeSearch(task, strata, score, self._start, self._finish, seed, workers)
         recipes = self._recipes(task)
+        judge = judge_for(recipes, classes=task.classes)
+        search = RecipeSearch(task, strata, judge, self._start, self._finish, seed, workers)
         trial = None
         if len(recipes) > 1 or self._needs_trial(recipes[0]):
             trial = search.try_all(recipes, self._report_trial)

@@ -13,28 +13,33 @@ from cerflearn.supervised.training import Recipe
 _LARGE = 20_000  # rows from which on one recipe is as good as another, and trying takes long
 _SMALL = 1_000
 _PENALTY_OF_MANY = 1e-4
-_FEWER = 0.6  # features, of more inputs each
+_FEWER, _MORE = 0.6, 1.4  # features, of more or fewer inputs each
+_NARROW = 32  # inputs below which a kernel machine of few rows knows no more than the labels
 _SETTINGS = {
-    (True, True): (
+    "few rows, wide": (
         (1e-3, True, 1.0), (3e-3, True, 1.0), (3e-3, False, 1.0), (1e-2, False, 1.0),
         (5e-4, False, 1.0), (3e-3, False, _FEWER),
     ),
-    (True, False): (
-        (3e-3, False, 1.0), (1e-3, False, 1.0), (3e-4, False, 1.0), (1e-4, False, 1.0),
-        (1e-3, False, _FEWER), (1e-3, True, 1.0),
+    "few rows, narrow": (
+        (1e-2, False, 1.0), (3e-3, False, 1.0), (1e-3, False, 1.0), (3e-4, False, 1.0),
+        (3e-4, False, _FEWER),
     ),
-    (False, True): (
+    "many rows": (
+        (3e-3, False, 1.0), (1e-3, False, 1.0), (3e-4, False, 1.0), (1e-4, False, 1.0),
+        (1e-3, False, _FEWER), (3e-4, False, _MORE),
+    ),
+    "numbers, few rows": (
         (2e-2, False, 1.0), (1e-2, True, 1.0), (3e-3, False, 1.0), (1e-3, False, 1.0),
         (1e-4, False, 1.0),
     ),
-    (False, False): (
+    "numbers, many rows": (
         (1e-3, False, 1.0), (3e-3, False, 1.0), (1e-4, False, 1.0), (1e-3, True, 1.0),
     ),
 }  # fmt: skip
-"""Penalty, learning from a kernel machine or not, and crowd: for classes or not, few rows or not.
+"""Penalty, learning from a kernel machine or not, and crowd.
 
-The likeliest comes first for classes, and the strongest penalty for numbers of few rows: whichever
-comes later has to be better by a margin. Small budgets want small penalties.
+Where both kinds of lessons are tried, and where numbers are predicted, whichever comes later has to
+be better by a margin, see :mod:`cerflearn.estimators._judging`. Small budgets want small penalties.
 """
 
 
@@ -76,17 +81,26 @@ def make_recipes(
         Whether classes are predicted, or numbers.
     """
     usual = n_projections_for(budget, n_features, n_samples)
-    fewer = n_projections_for(budget, n_features, n_samples, crowd=_FEWER)
     if n_samples > _LARGE:
         return [Recipe(usual, _PENALTY_OF_MANY, False)]
     if n_samples > MOST_ROWS:
+        fewer = n_projections_for(budget, n_features, n_samples, crowd=_FEWER)
         penalties = (3e-4, 1e-3, 1e-4)
         return [*(Recipe(usual, p, False) for p in penalties), Recipe(fewer, 3e-4, False)]
-    settings = _SETTINGS[classes, n_samples <= _SMALL]
     recipes = [
-        Recipe(usual if crowd == 1.0 else fewer, penalty, distil)
-        for penalty, distil, crowd in settings
+        Recipe(n_projections_for(budget, n_features, n_samples, crowd), penalty, distil)
+        for penalty, distil, crowd in _SETTINGS[_kind(n_features, n_samples, classes=classes)]
     ]
     if teacher != "auto":
         recipes = [replace(recipe, distil=teacher == "kernel") for recipe in recipes]
     return list(dict.fromkeys(recipes))
+
+
+def _kind(n_features: int, n_samples: int, *, classes: bool) -> str:
+    """Key of :data:`_SETTINGS`."""
+    few = n_samples <= _SMALL
+    if not classes:
+        return "numbers, few rows" if few else "numbers, many rows"
+    if not few:
+        return "many rows"
+    return "few rows, narrow" if n_features < _NARROW else "few rows, wide"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cerflearn._typing import Float64Array, IntArray
+from cerflearn.estimators._judging import Judge, Trial
 from cerflearn.supervised.network import CosineNetwork
 from cerflearn.supervised.problem import Problem, Workers
 from cerflearn.supervised.training import (
@@ -21,9 +22,6 @@ from cerflearn.supervised.training import (
     uses_mini_batches,
 )
 
-Score = Callable[[Float64Array, Float64Array], Float64Array]
-"""``score(scores, targets)`` tells how good each row's scores are, (n_samples,)."""
-
 Finish = Callable[[CosineNetwork, Task], CosineNetwork]
 """Gives a trained network the head that it is to have."""
 
@@ -32,9 +30,9 @@ StartNetwork = Callable[[Task, Recipe, np.random.Generator], CosineNetwork]
 
 _FEW, _MANY = 1_000, 10_000
 _SEARCH_EFFORT = 0.4
-_CHEAP_WORK, _CHEAP_EFFORT = 10**7, 2.5  # small networks for many rows gain from more iterations
-_FINALISTS = 2
+_CHEAP_WORK, _CHEAP_EFFORT = 10**7, 5.0  # small networks for many rows gain from more iterations
 _HELD_OUT = 0.1
+_FOLDS_OF_CLASSES, _FOLDS_OF_NUMBERS = 3, 5
 
 
 @dataclass(eq=False)
@@ -46,42 +44,8 @@ class _Fold:
     lessons: dict[bool, Lesson] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """How a recipe did.
-
-    Attributes
-    ----------
-    recipe : Recipe
-        What was tried.
-    merits : ndarray of shape (n_samples,)
-        How good the scores of rows that were held out are.
-    scores, targets, weights : ndarray
-        Of these rows.
-    """
-
-    recipe: Recipe
-    merits: Float64Array
-    scores: Float64Array
-    targets: Float64Array
-    weights: Float64Array
-
-    @property
-    def score(self) -> float:
-        """Weighted mean merit."""
-        return float(self.weights @ self.merits / self.weights.sum())
-
-    def beats(self, other: Trial, n_errors: float) -> bool:
-        """Tell whether the mean merit is higher by more than some paired standard errors."""
-        share = self.weights / self.weights.sum()
-        difference = self.merits - other.merits
-        mean = float(share @ difference)
-        error = np.sqrt(share**2 @ np.square(difference - mean))
-        return mean > n_errors * float(error)
-
-
 class RecipeSearch:
-    """Judges recipes on held-out rows: in three folds for few rows, else on a fifth of them.
+    """Judges recipes on held-out rows: in several folds for few rows, else on a fifth of them.
 
     Parameters
     ----------
@@ -89,8 +53,8 @@ class RecipeSearch:
         All training rows.
     strata : ndarray of shape (n_samples,), int
         Classes, which every part gets its share of; zeros if there are none.
-    score : callable
-        See :data:`Score`.
+    judge : Judge
+        Compares the recipes.
     start, finish : callable
         Make networks with random masks; fit another head to a trained network.
     seed : numpy.random.SeedSequence
@@ -103,46 +67,28 @@ class RecipeSearch:
         self,
         task: Task,
         strata: IntArray,
-        score: Score,
+        judge: Judge,
         start: StartNetwork,
         finish: Finish,
         seed: np.random.SeedSequence,
         workers: Workers,
     ) -> None:
-        self._task, self._score, self._workers = task, score, workers
+        self._task, self._judge, self._workers = task, judge, workers
         self._start, self._finish = start, finish
         self._folding, self._lesson_seed, self._network_seed = seed.spawn(3)
         self._strata = strata
 
     def try_all(self, recipes: list[Recipe], report: Callable[[Trial], None]) -> Trial:
-        """Best of several recipes: all on the first fold, some on the others as well.
-
-        These are all where numbers are predicted; of classifiers, which take longer, the first and
-        the best of the rest. An earlier recipe wins unless a later one is better by more than
-        some standard errors, see :meth:`_margin`.
-        """
+        """Best of several recipes: all are tried on the first fold, the finalists on all."""
         folds = self._folds()
         trials = [self._try(recipe, folds[:1]) for recipe in recipes]
         for trial in trials:
             report(trial)
         if len(folds) > 1:
-            n_others = _FINALISTS - 1 if self._task.classes else len(trials) - 1
-            others = sorted(trials[1:], key=lambda trial: -trial.score)[:n_others]
-            kept = [trial for trial in trials if trial is trials[0] or trial in others]
-            trials = [self._more(trial, folds[1:]) for trial in kept]
+            trials = [self._more(trial, folds[1:]) for trial in self._judge.finalists(trials)]
             for trial in trials:
                 report(trial)
-        winner, n_errors = trials[0], self._margin(len(folds))
-        for trial in trials[1:]:
-            if trial.beats(winner, n_errors):
-                winner = trial
-        return winner
-
-    def _margin(self, n_folds: int) -> float:
-        """Return standard errors to be better by; few rows of classes are often right by luck."""
-        if not self._task.classes:
-            return 1.0
-        return 2.0 if n_folds > 1 else 0.5
+        return self._judge.winner(trials)
 
     def train(
         self,
@@ -162,10 +108,12 @@ class RecipeSearch:
         return self._run(task, lesson, recipe, 1.0, held_out, on_progress)
 
     def _folds(self) -> list[_Fold]:
-        few = self._task.n_samples <= _FEW
-        parts = stratified_parts(self._strata, 3 if few else 5, self._folding)
-        tested = range(3) if few else range(1)
-        return [_Fold(self._task.rows(parts != k), self._task.rows(parts == k)) for k in tested]
+        n_parts = n_tested = _FOLDS_OF_CLASSES if self._task.classes else _FOLDS_OF_NUMBERS
+        if self._task.n_samples > _FEW:
+            n_parts, n_tested = 5, 1
+        parts = stratified_parts(self._strata, n_parts, self._folding)
+        rows = [(parts != part, parts == part) for part in range(n_tested)]
+        return [_Fold(self._task.rows(seen), self._task.rows(unseen)) for seen, unseen in rows]
 
     def _try(self, recipe: Recipe, folds: list[_Fold]) -> Trial:
         scores = []
@@ -176,7 +124,7 @@ class RecipeSearch:
             scores.append(network.scores(fold.test.X))
         targets = np.concatenate([fold.test.targets for fold in folds])
         weights = np.concatenate([fold.test.weights for fold in folds])
-        return self._judge(recipe, np.concatenate(scores), targets, weights)
+        return self._judged(recipe, np.concatenate(scores), targets, weights)
 
     def _more(self, trial: Trial, folds: list[_Fold]) -> Trial:
         """Trial on its own and further folds."""
@@ -185,12 +133,13 @@ class RecipeSearch:
             np.concatenate([getattr(trial, name), getattr(other, name)])
             for name in ("scores", "targets", "weights")
         )
-        return self._judge(trial.recipe, scores, targets, weights)
+        return self._judged(trial.recipe, scores, targets, weights)
 
-    def _judge(
+    def _judged(
         self, recipe: Recipe, scores: Float64Array, targets: Float64Array, weights: Float64Array
     ) -> Trial:
-        return Trial(recipe, self._score(scores, targets), scores, targets, weights)
+        merits = self._judge.score(scores, targets, weights)
+        return Trial(recipe, merits, scores, targets, weights)
 
     def _lesson(self, task: Task, distil: bool) -> Lesson:
         if not distil:

@@ -15,8 +15,8 @@ from cerflearn._validation import check_choice, make_generator
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.estimators._base import read_data
 from cerflearn.estimators._heads import HEADS, fit_head, n_scores_of, pair_votes
+from cerflearn.estimators._judging import Trial
 from cerflearn.estimators._predictor import BudgetedPredictor, distinct_rows
-from cerflearn.estimators._search import Trial
 from cerflearn.estimators._training_rows import weigh_classes
 from cerflearn.supervised.calibration import best_sharpness
 from cerflearn.supervised.distillation import softened
@@ -35,7 +35,8 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
     with sparse frequencies :math:`\Omega`: each feature reads few inputs. By default they are
     trained on the labels from dense to sparse, the least important inputs dropped on the way
     (``masks="learned"``), and, where a kernel machine on the training rows fits in memory and
-    helps, on its scores. What to train with is chosen on rows that were held out.
+    helps, on its scores. What to train with is chosen on rows that were held out, by their
+    log-likelihood.
 
     Parameters
     ----------
@@ -55,8 +56,8 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         where features are refined.
     teacher : {"auto", "labels", "kernel"}, default="auto"
         What refinement imitates: the labels, or the scores of kernel ridge regression, also at
-        points between training rows (up to 6,000 rows). ``"auto"``: what does better on held-out
-        rows.
+        points between training rows (up to 6,000 rows). ``"auto"``: the labels, but for up to 1,000
+        rows of 32 inputs or more what does better on held-out rows.
     gamma : {"cv", "scale", "median"} or float, default="cv"
         Coefficient of the Gaussian kernel whose frequencies are drawn to start with. ``"cv"``
         also chooses whether inputs are scaled one by one or all alike; others keep them as they
@@ -183,7 +184,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         with one_thread_blas():
             network, trial, task = self._fit_network(
                 X, targets, weights, classes[rows], logistic if n_classes == 2 else cross_entropy,
-                _right, seed, n_scores_of(self.head, n_classes),
+                seed, n_scores_of(self.head, n_classes),
             )  # fmt: skip
             self._store(network)
             self._sharpness = self._held_out_sharpness(trial)
@@ -275,12 +276,3 @@ def one_hot(classes: IntArray, n_classes: int) -> Float64Array:
         return classes[:, None].astype(np.float64)
     rows: Float64Array = np.eye(n_classes)[classes]
     return rows
-
-
-def _right(scores: Float64Array, targets: Float64Array) -> Float64Array:
-    """1.0 for rows whose highest score is their class's, else 0.0."""
-    if targets.shape[1] == 1:
-        right = np.ravel((scores > 0.0) == (targets > 0.5))
-    else:
-        right = np.equal(scores.argmax(axis=1), targets.argmax(axis=1))
-    return np.asarray(right, dtype=np.float64)

@@ -149,7 +149,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         scaled = (targets - mean) / deviation
         strata = np.zeros(len(X), dtype=np.int64)
         network = self._fit_network(
-            X, scaled, weights, strata, squared_error, _closeness, seed, targets.shape[1]
+            X, scaled, weights, strata, squared_error, seed, targets.shape[1]
         )[0]
         self._store(network)
         self.coef_ *= deviation[:, None]
@@ -164,9 +164,3 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def _closeness(scores: Float64Array, targets: Float64Array) -> Float64Array:
-    """Minus the squared error of each row, (n_samples,)."""
-    merits: Float64Array = -np.square(scores - targets).mean(axis=1)
-    return merits

@@ -109,9 +109,10 @@ def minimise(
     rates[ends[1] : ends[2]] = penalty
 
     def unpack(values: Float64Array) -> tuple:  # type: ignore[type-arg]
-        frequencies.flat[entries] = values[: ends[0]]
-        _, offsets, head, bias = np.split(values.astype(np.float32), ends)
-        return frequencies, offsets, head.reshape(n_projections, n_scores), bias
+        single = values.astype(np.float32)
+        frequencies.reshape(-1)[entries] = single[: ends[0]]
+        head = single[ends[1] : ends[2]].reshape(n_projections, n_scores)
+        return frequencies, single[ends[0] : ends[1]], head, single[ends[2] :]
 
     def objective(values: Float64Array) -> tuple[float, Float64Array]:
         gradient = loss_and_gradient(part, unpack(values), workers)

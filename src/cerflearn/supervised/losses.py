@@ -36,9 +36,10 @@ def logistic(
     scores: FloatArray, targets: FloatArray, weights: FloatArray
 ) -> tuple[float, FloatArray]:
     r""":math:`\sum_n w_n (\ln(1 + e^{s_n}) - t_n s_n)`: one score, the log-odds of a class."""
-    softplus = np.logaddexp(np.float32(0.0), scores)
-    value = float(np.einsum("nc,n->", softplus - targets * scores, weights))
-    gradient = np.exp(scores - softplus)  # the sigmoid, without overflow
+    small = np.exp(-np.abs(scores))  # without overflow
+    softplus = np.maximum(scores, 0.0) + np.log1p(small)
+    value = float(weights @ (softplus - targets * scores).sum(axis=1))
+    gradient = np.where(scores >= 0.0, np.float32(1.0), small) / (1.0 + small)  # the sigmoid
     gradient -= targets
     gradient *= weights[:, None]
     return value, gradient

@@ -1,0 +1,117 @@
+"""How recipes that were tried are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cerflearn._typing import Float64Array
+from cerflearn.supervised.calibration import log_likelihood
+from cerflearn.supervised.training import Recipe
+
+Score = Callable[[Float64Array, Float64Array, Float64Array], Float64Array]
+"""``score(scores, targets, weights)`` tells how good each row's scores are, (n_samples,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """How a recipe did.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        What was tried.
+    merits : ndarray of shape (n_samples,)
+        How good the scores of rows that were held out are.
+    scores, targets, weights : ndarray
+        Of these rows.
+    """
+
+    recipe: Recipe
+    merits: Float64Array
+    scores: Float64Array
+    targets: Float64Array
+    weights: Float64Array
+
+    @property
+    def score(self) -> float:
+        """Weighted mean merit."""
+        return float(self.weights @ self.merits / self.weights.sum())
+
+    def beats(self, other: Trial, n_errors: float) -> bool:
+        """Tell whether the mean merit is higher by more than some paired standard errors."""
+        share = self.weights / self.weights.sum()
+        difference = self.merits - other.merits
+        mean = float(share @ difference)
+        error = np.sqrt(share**2 @ np.square(difference - mean))
+        return mean > n_errors * float(error)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What counts, and how much better a later recipe must be than an earlier one.
+
+    Attributes
+    ----------
+    score : callable
+        See :data:`Score`.
+    n_errors : float
+        Paired standard errors to be better by.
+    n_finalists : int, default=None
+        Recipes that are tried on more than the first fold: the first, and the best of the rest.
+        None for all.
+    """
+
+    score: Score
+    n_errors: float
+    n_finalists: int | None = None
+
+    def finalists(self, trials: Sequence[Trial]) -> list[Trial]:
+        """Trials to go on with, in their order."""
+        if self.n_finalists is None:
+            return list(trials)
+        best = sorted(trials[1:], key=lambda trial: -trial.score)[: self.n_finalists - 1]
+        return [trial for trial in trials if trial is trials[0] or trial in best]
+
+    def winner(self, trials: Sequence[Trial]) -> Trial:
+        """Best trial; an earlier one unless a later one is better by enough."""
+        best = trials[0]
+        for trial in trials[1:]:
+            if trial.beats(best, self.n_errors):
+                best = trial
+        return best
+
+
+def right_answers(
+    scores: Float64Array, targets: Float64Array, weights: Float64Array
+) -> Float64Array:
+    """1.0 for rows whose highest score is their class's, else 0.0."""
+    del weights
+    if targets.shape[1] == 1:
+        right = np.ravel((scores > 0.0) == (targets > 0.5))
+    else:
+        right = np.equal(scores.argmax(axis=1), targets.argmax(axis=1))
+    return np.asarray(right, dtype=np.float64)
+
+
+def closeness(scores: Float64Array, targets: Float64Array, weights: Float64Array) -> Float64Array:
+    """Minus the squared error of each row, (n_samples,)."""
+    del weights
+    merits: Float64Array = -np.square(scores - targets).mean(axis=1)
+    return merits
+
+
+def judge_for(recipes: Sequence[Recipe], *, classes: bool) -> Judge:
+    """Choose what counts for some recipes.
+
+    Squared errors of few rows hang on the largest of them, hence the margin. Learners of a kernel
+    machine and of the labels are compared by their answers, as the probabilities of the former are
+    off even where the answers are better; few rows are often right by luck, hence the margin.
+    """
+    if not classes:
+        return Judge(closeness, n_errors=1.0)
+    if len({recipe.distil for recipe in recipes if recipe.refined}) > 1:
+        return Judge(right_answers, n_errors=2.0, n_finalists=2)
+    return Judge(log_likelihood, n_errors=0.0)

@@ -1,0 +1,91 @@
+"""How recipes are compared: against sums over rows, and on choices that are known to be right."""
+
+import numpy as np
+import pytest
+
+from cerflearn.estimators._judging import (
+    Judge,
+    Trial,
+    closeness,
+    judge_for,
+    right_answers,
+)
+from cerflearn.supervised.calibration import log_likelihood
+from cerflearn.supervised.training import Recipe
+
+LABELS, KERNEL = Recipe(4, 1e-3, distil=False), Recipe(4, 1e-3, distil=True)
+EVEN = np.full(6, 1 / 6)
+
+
+def trial(merits, recipe=LABELS, weights=EVEN):
+    merits = np.asarray(merits, dtype=float)
+    return Trial(recipe, merits, merits[:, None], merits[:, None], weights)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_log_likelihood_is_that_of_the_best_factor(n_classes):
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(80, 1 if n_classes == 2 else n_classes))
+    classes = rng.integers(n_classes, size=80)
+    targets = classes[:, None].astype(float) if n_classes == 2 else np.eye(n_classes)[classes]
+    # The right class scores more, or no factor is best.
+    scores += 1.5 * (2.0 * targets - 1.0)
+    weights = rng.uniform(0.5, 1.5, size=80)
+    found = log_likelihood(scores, targets, weights)
+    both = np.hstack([np.zeros((80, 1)), scores]) if n_classes == 2 else scores
+
+    def slow(factor):
+        powers = np.exp(factor * both)
+        return np.log(powers[np.arange(80), classes] / powers.sum(axis=1))
+
+    best = max(weights @ slow(factor) for factor in np.geomspace(0.1, 10.0, 400))
+    assert weights @ found == pytest.approx(best, rel=1e-4)
+    assert weights @ found >= best
+    # Neither the scale of the scores nor that of the weights matters.
+    np.testing.assert_allclose(
+        log_likelihood(3.0 * scores, targets, 2.0 * weights), found, atol=1e-4
+    )
+
+
+def test_scores_beyond_the_range_of_exp_have_a_finite_likelihood():
+    scores, targets = np.array([[800.0], [-800.0], [800.0]]), np.array([[1.0], [0.0], [0.0]])
+    assert np.isfinite(log_likelihood(scores, targets, np.ones(3))).all()
+
+
+def test_right_answers_and_closeness():
+    scores, targets = np.array([[0.2], [-1.0], [3.0]]), np.array([[1.0], [1.0], [0.0]])
+    np.testing.assert_array_equal(right_answers(scores, targets, EVEN), [1.0, 0.0, 0.0])
+    np.testing.assert_array_equal(right_answers(np.eye(3), np.eye(3)[[0, 2, 2]], EVEN), [1, 0, 1])
+    np.testing.assert_allclose(closeness(scores, targets, EVEN), [-0.64, -4.0, -9.0])
+
+
+def test_a_later_trial_wins_by_more_than_the_margin_only():
+    first, better = trial([0, 1, 0, 1, 0, 1]), trial([1, 1, 0, 1, 1, 0])  # .5 and .67
+    assert Judge(closeness, 0.0).winner([first, better]) is better
+    assert Judge(closeness, 2.0).winner([first, better]) is first
+    assert Judge(closeness, 0.0).winner([first, trial(first.merits)]) is first
+
+
+def test_weights_decide_what_is_better():
+    heavy = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
+    first = trial([1, 0, 0, 0, 0, 0], weights=heavy)
+    other = trial([0, 1, 1, 1, 1, 0], weights=heavy)
+    assert Judge(closeness, 0.0).winner([first, other]) is first
+
+
+def test_finalists_are_the_first_and_the_best_of_the_rest_in_their_order():
+    trials = [trial(np.full(6, value)) for value in (0.0, 3.0, 1.0, 2.0)]
+    assert Judge(closeness, 0.0).finalists(trials) == trials
+    assert Judge(closeness, 0.0, n_finalists=3).finalists(trials) == [
+        trials[0],
+        trials[1],
+        trials[3],
+    ]
+
+
+def test_what_counts_depends_on_what_is_compared():
+    drawn = Recipe(4, 1e-3, distil=False, learned_masks=False, refined=False)
+    assert judge_for([LABELS, KERNEL], classes=False).score is closeness
+    assert judge_for([LABELS, KERNEL], classes=True).score is right_answers
+    for same in ([LABELS, LABELS], [KERNEL, KERNEL, drawn], [drawn]):
+        assert judge_for(same, classes=True).score is log_likelihood
