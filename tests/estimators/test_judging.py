@@ -83,6 +83,40 @@ def test_finalists_are_the_first_and_the_best_of_the_rest_in_their_order():
     ]
 
 
+def path(scores, drawn=None):
+    recipes = [Recipe(4, 0.1**step, distil=False) for step in range(len(scores))]
+    trials = [
+        trial(np.full(6, score), recipe) for score, recipe in zip(scores, recipes, strict=True)
+    ]
+    if drawn is not None:
+        recipe = Recipe(4, 1.0, distil=False, learned_masks=False, refined=False)
+        trials.append(trial(np.full(6, drawn), recipe))
+    return trials
+
+
+def test_on_a_path_neighbours_decide():
+    trials = path([0.0, 3.0, 5.0, 4.5, 1.0, 6.0, -9.0])
+    judge = judge_for([trial.recipe for trial in trials], classes=False)
+    assert judge.along_path
+    # Means of three: 2.7, 4.2, 3.5, 3.8; the lone 6.0 has 1.0 and -9.0 beside it.
+    assert judge.winner(trials) is trials[2]
+    assert judge.winner(path([9.0, 3.0, 5.0, 4.5])).recipe.penalty == 1.0
+    drawn = path([0.0, 3.0, 5.0, 4.5], drawn=8.0)
+    assert judge.winner(drawn) is drawn[-1]
+
+
+def test_only_falling_penalties_of_one_kind_are_a_path():
+    recipes = [trial.recipe for trial in path([0.0, 0.0, 0.0])]
+    assert judge_for(recipes, classes=False).along_path
+    for other in (
+        recipes[::-1],
+        recipes[:2],
+        [*recipes, KERNEL],
+        [Recipe(9, 1.0, False), *recipes],
+    ):
+        assert not judge_for(other, classes=False).along_path
+
+
 def test_what_counts_depends_on_what_is_compared():
     drawn = Recipe(4, 1e-3, distil=False, learned_masks=False, refined=False)
     assert judge_for([LABELS, KERNEL], classes=False).score is closeness

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -62,11 +62,14 @@ class Judge:
     n_finalists : int, default=None
         Recipes that are tried on more than the first fold: the first, and the best of the rest.
         None for all.
+    along_path : bool, default=False
+        Of refined recipes, take the best mean of three neighbours in their order.
     """
 
     score: Score
     n_errors: float
     n_finalists: int | None = None
+    along_path: bool = False
 
     def finalists(self, trials: Sequence[Trial]) -> list[Trial]:
         """Trials to go on with, in their order."""
@@ -77,11 +80,22 @@ class Judge:
 
     def winner(self, trials: Sequence[Trial]) -> Trial:
         """Best trial; an earlier one unless a later one is better by enough."""
-        best = trials[0]
-        for trial in trials[1:]:
+        best, others = trials[0], trials[1:]
+        if self.along_path:
+            best = _best_on_path([trial for trial in trials if trial.recipe.refined])
+            others = [trial for trial in trials if not trial.recipe.refined]
+        for trial in others:
             if trial.beats(best, self.n_errors):
                 best = trial
         return best
+
+
+def _best_on_path(trials: Sequence[Trial]) -> Trial:
+    """Trial with the best mean score of itself and its neighbours; ends stand for themselves."""
+    scores = np.array([trial.score for trial in trials])
+    smooth = scores.copy()
+    smooth[1:-1] = (scores[:-2] + scores[1:-1] + scores[2:]) / 3.0
+    return trials[int(np.argmax(smooth))]
 
 
 def right_answers(
@@ -106,12 +120,22 @@ def closeness(scores: Float64Array, targets: Float64Array, weights: Float64Array
 def judge_for(recipes: Sequence[Recipe], *, classes: bool) -> Judge:
     """Choose what counts for some recipes.
 
-    Squared errors of few rows hang on the largest of them, hence the margin. Learners of a kernel
-    machine and of the labels are compared by their answers, as the probabilities of the former are
-    off even where the answers are better; few rows are often right by luck, hence the margin.
+    Squared errors of few rows hang on the largest of them. Where penalties fall from recipe to
+    recipe, neighbours tell of each other, which takes out much of that chance; else a margin does.
+    Learners of a kernel machine and of the labels are compared by their answers, as the
+    probabilities of the former are off even where the answers are better; few rows are often right
+    by luck, hence the margin.
     """
     if not classes:
-        return Judge(closeness, n_errors=1.0)
+        return Judge(closeness, n_errors=1.0, along_path=_is_path(recipes))
     if len({recipe.distil for recipe in recipes if recipe.refined}) > 1:
         return Judge(right_answers, n_errors=2.0, n_finalists=2)
     return Judge(log_likelihood, n_errors=0.0)
+
+
+def _is_path(recipes: Sequence[Recipe]) -> bool:
+    """Tell whether refined recipes differ in the penalty alone, which falls."""
+    refined = [recipe for recipe in recipes if recipe.refined]
+    alike = len({replace(recipe, penalty=0.0) for recipe in refined}) == 1
+    penalties = [recipe.penalty for recipe in refined]
+    return alike and len(refined) > 2 and penalties == sorted(penalties, reverse=True)
