@@ -28,7 +28,7 @@ Finish = Callable[[CosineNetwork, Task], CosineNetwork]
 StartNetwork = Callable[[Task, Recipe, np.random.Generator], CosineNetwork]
 """Draws a network with masks that stay."""
 
-_FEW, _MANY = 1_000, 10_000
+_FEW = 1_000
 _SEARCH_EFFORT = 0.4
 _CHEAP_WORK, _CHEAP_EFFORT = 10**7, 5.0  # small networks for many rows gain from more iterations
 _HELD_OUT = 0.1

@@ -35,7 +35,8 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         As trained together with the features, or ridge regression fitted to them at the end.
     refine, masks, teacher, gamma, alpha, group_size, features_per_mask, early_stopping
         As in :class:`CERFClassifier`; ``teacher="kernel"`` adds points between training rows with
-        the predictions of kernel ridge regression, and ``"labels"`` are the targets.
+        the predictions of kernel ridge regression, ``"labels"`` are the targets, and ``"auto"``
+        tries both for more than 1,000 rows.
     n_jobs, random_state, verbose
         As in :class:`CERFClassifier`.
 
