@@ -121,13 +121,15 @@ def judge_for(recipes: Sequence[Recipe], *, classes: bool) -> Judge:
     """Choose what counts for some recipes.
 
     Squared errors of few rows hang on the largest of them. Where penalties fall from recipe to
-    recipe, neighbours tell of each other, which takes out much of that chance; else a margin does.
+    recipe, neighbours tell of each other, which takes out much of that chance; features that were
+    only chosen have no neighbours, and a larger margin. Else a margin does.
     Learners of a kernel machine and of the labels are compared by their answers, as the
     probabilities of the former are off even where the answers are better; few rows are often right
     by luck, hence the margin.
     """
     if not classes:
-        return Judge(closeness, n_errors=1.0, along_path=_is_path(recipes))
+        path = _is_path(recipes)
+        return Judge(closeness, n_errors=2.0 if path else 1.0, along_path=path)
     if len({recipe.distil for recipe in recipes if recipe.refined}) > 1:
         return Judge(right_answers, n_errors=2.0, n_finalists=2)
     return Judge(log_likelihood, n_errors=0.0)
