@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from experiments.pictures import COLOURS, new_figure, save
+from experiments.pictures import COLOURS, new_figure, save, spread
 from experiments.verdicts import mean
 
 PAPER = ("rff", "untrained", "cerf")
@@ -68,7 +66,9 @@ def _label_ends(axis: Any, sizes: list[int], ends: dict[str, float]) -> None:
     """Write names beside the ends of the curves, apart from each other."""
     low, high = axis.get_ylim()
     span = sizes[-1] - sizes[0]
-    places = spread([*ends.values()], least=0.062 * (high - low), bounds=(low, high))
+    least = 0.062 * (high - low)
+    bounds = (low + least / 2.0, high - least / 2.0)
+    places = spread([*ends.values()], least=least, bounds=bounds)
     for (method, value), place in zip(ends.items(), places, strict=True):
         axis.annotate(
             LABELS[method],
@@ -82,16 +82,3 @@ def _label_ends(axis: Any, sizes: list[int], ends: dict[str, float]) -> None:
     axis.set_xlim(sizes[0] - 0.05 * span, sizes[-1] + 0.42 * span)
     axis.set_ylim(low, high)
     axis.set_xticks(sizes)
-
-
-def spread(values: list[float], *, least: float, bounds: tuple[float, float]) -> list[float]:
-    """Places near the values, in their order, at least ``least`` apart where there is room."""
-    order = np.argsort(values, kind="stable")
-    places = np.array(values)[order]
-    steps = least * np.arange(len(places))
-    places = np.maximum.accumulate(places - steps) + steps  # push up
-    top = bounds[1] - steps[::-1]
-    places = np.minimum(places, top)  # and back below the upper end
-    found = np.empty(len(values))
-    found[order] = places
-    return found.tolist()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.figure import Figure
 
 COLOURS = {
@@ -39,3 +40,19 @@ def save(figure: Figure, path: Path) -> None:
     with mpl.rc_context({"svg.hashsalt": "cerflearn", "svg.fonttype": "path"}):
         metadata = {"Date": None} if path.suffix == ".svg" else {}
         figure.savefig(path, dpi=120, metadata=metadata)
+
+
+def spread(values: list[float], *, least: float, bounds: tuple[float, float]) -> list[float]:
+    """Places near the values, in their order, at least ``least`` apart where there is room."""
+    order = np.argsort(values, kind="stable")
+    places = np.array(values)[order]
+    steps = least * np.arange(len(places))
+    level = places - steps
+    pushed_up = np.maximum.accumulate(level)
+    pushed_down = np.minimum.accumulate(level[::-1])[::-1]
+    places = (pushed_up + pushed_down) / 2.0 + steps
+    places = np.maximum(places, bounds[0] + steps)
+    places = np.minimum(places, bounds[1] - steps[::-1])
+    found = np.empty(len(values))
+    found[order] = places
+    return found.tolist()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import curves, curves_page, curves_picture, paper
+from experiments import curves, curves_page, paper, pictures
 from experiments.catalogue import config_of, module_of
 from experiments.datasets import Split
 from experiments.runner import run
@@ -253,7 +253,7 @@ def test_claims_of_the_paper_are_among_the_steps():
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=8))
 def test_labels_are_apart_and_in_the_order_of_their_curves(values):
-    places = curves_picture.spread(values, least=0.1, bounds=(0.0, 1.0))
+    places = pictures.spread(values, least=0.1, bounds=(0.0, 1.0))
     assert np.diff(np.sort(places)).min(initial=1.0) >= 0.1 - 1e-9
     assert max(places) <= 1.0 + 1e-9
     for i, a in enumerate(values):

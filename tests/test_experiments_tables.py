@@ -308,12 +308,3 @@ def test_a_tiny_table_4_is_complete(tables, tmp_path):
     text = table4.section(found["results"], found["config"], tmp_path)
     assert str(table4_page.mean(table4_page.errors(found["results"], HALVES, "rff"))) in text
     assert "nan" not in text
-
-
-def test_names_of_near_points_are_on_either_side():
-    assert table4_page.sides([100, 120, 100, 9000], [1.0, 1.01, 2.0, 2.01]) == [
-        False,
-        True,
-        False,
-        False,
-    ]
