@@ -13,7 +13,7 @@ from cerflearn.supervised.training import Recipe
 _LARGE = 20_000  # rows from which on one recipe is as good as another, and trying takes long
 _SMALL = 1_000
 _PENALTY_OF_MANY = 1e-4
-_FEWER, _MORE = 0.6, 1.4  # features, of more or fewer inputs each
+_FEWER, _MORE, _MANY = 0.6, 1.4, 2.0  # features, of more or fewer inputs each
 _NARROW = 32  # inputs below which a kernel machine of few rows knows no more than the labels
 _SETTINGS = {
     "few rows, wide": (
@@ -29,8 +29,8 @@ _SETTINGS = {
         (1e-3, False, _FEWER), (3e-4, False, _MORE),
     ),
     "numbers, few rows": (
-        (2e-2, False, 1.0), (1e-2, False, 1.0), (3e-3, False, 1.0), (1e-3, False, 1.0),
-        (3e-4, False, 1.0), (1e-4, False, 1.0),
+        (2e-2, False, _MANY), (1e-2, False, _MANY), (3e-3, False, _MANY), (1e-3, False, _MANY),
+        (3e-4, False, _MANY), (1e-4, False, _MANY),
     ),
     "numbers, many rows": (
         (1e-3, False, 1.0), (3e-3, False, 1.0), (1e-4, False, 1.0), (1e-3, True, 1.0),
