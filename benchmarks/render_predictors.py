@@ -93,6 +93,15 @@ def _methods(found: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(m for seeds in found.values() for of in seeds.values() for m in of))
 
 
+def splits_of(found: dict[str, Any]) -> str:
+    """Return how many splits of each dataset have all methods: the others do not count."""
+    counts = []
+    for name, seeds in found.items():
+        sizes = [len(methods) for methods in seeds.values()]
+        counts.append(f"{name}: {sizes.count(max(sizes))}")
+    return f"Splits: {'; '.join(counts)}."
+
+
 def page(results: dict[str, Any]) -> str:
     """Whole page."""
     said = verdicts(results)
@@ -113,10 +122,12 @@ def page(results: dict[str, Any]) -> str:
         if text:
             blocks.append(text)
         if part == "frontier":
+            blocks.append(splits_of(results[part]))
             blocks.append("\n".join(frontier_table(results[part], 100.0, 1)))
             blocks.append("Microseconds a row at the largest budget, float32, one thread:")
             blocks.append("\n".join(time_table(results[part])))
         if part == "regression":
+            blocks.append(splits_of(results[part]))
             blocks.append("\n".join(frontier_table(results[part], 1.0, 3)))
         blocks.append("\n".join(bullets[part]))
     return "\n\n".join(blocks) + "\n"
