@@ -186,9 +186,9 @@ def _draw(results: Results, config: Config, path: Path) -> None:
     for axis, data in zip(axes.ravel(), config["datasets"], strict=True):
         axis.set_xscale("log")
         axis.margins(y=0.1)
-        _draw_panel(axis, results, data)
         if printed(data):
             axis.axhline(printed(data)["CERF"], color=COLOURS["paper's CERF"], linewidth=1.2)
+        _draw_panel(axis, results, data)
         axis.set_title(data)
         axis.set_xlabel("MACs of one prediction")
         axis.set_ylabel("test error, %")
@@ -197,10 +197,9 @@ def _draw(results: Results, config: Config, path: Path) -> None:
 
 
 def _draw_panel(axis: Any, results: Results, data: str) -> None:
-    """One point a method, from the least error on, with its name beside it."""
+    """One point a method, with its name at the right."""
     names = measured(results, data, tuple(MEANING))
     found = {name: mean(errors(results, data, name)) for name in names}
-    names.sort(key=lambda name: found[name].value)
     macs = [cost_of(results, data, name, "macs") for name in names]
     for name, x in zip(names, macs, strict=True):
         ours, colour = name in OURS, COLOURS.get(name, "#555555")

@@ -256,6 +256,7 @@ def test_labels_are_apart_and_in_the_order_of_their_curves(values):
     places = pictures.spread(values, least=0.1, bounds=(0.0, 1.0))
     assert np.diff(np.sort(places)).min(initial=1.0) >= 0.1 - 1e-9
     assert max(places) <= 1.0 + 1e-9
+    assert min(places) >= -1e-9
     for i, a in enumerate(values):
         for j, b in enumerate(values):
             assert a >= b or places[i] < places[j]

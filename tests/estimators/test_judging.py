@@ -117,6 +117,20 @@ def test_only_falling_penalties_of_one_kind_are_a_path():
         assert not judge_for(other, classes=False).along_path
 
 
+def test_a_trial_without_a_score_never_wins():
+    trials = path([1.0, 2.0, np.nan, 2.0, 3.0, 2.0])
+    judge = judge_for([trial.recipe for trial in trials], classes=False)
+    assert judge.winner(trials) is trials[4]
+
+
+def test_kinds_that_are_hard_to_compare_have_margins():
+    assert judge_for([KERNEL, LABELS], classes=True).n_errors == 2.0
+    assert judge_for([KERNEL, LABELS], classes=True).n_finalists == 2
+    assert judge_for([LABELS, KERNEL], classes=False).n_errors == 1.0
+    assert judge_for([trial.recipe for trial in path([0.0] * 3)], classes=False).n_errors == 2.0
+    assert judge_for([LABELS], classes=True).n_errors == 0.0
+
+
 def test_what_counts_depends_on_what_is_compared():
     drawn = Recipe(4, 1e-3, distil=False, learned_masks=False, refined=False)
     assert judge_for([LABELS, KERNEL], classes=False).score is closeness

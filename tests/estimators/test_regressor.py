@@ -37,6 +37,15 @@ def test_every_kind_of_fit_predicts(head, masks):
     assert model.fit(X[TRAIN], Y[TRAIN]).score(X[TEST], Y[TEST]) > 0.8
 
 
+@pytest.mark.parametrize("parameters", [{"masks": "random"}, {"refine": None}])
+def test_drawn_masks_read_inputs_together(parameters):
+    rng = np.random.default_rng(0)
+    inputs = rng.uniform(-1.0, 1.0, size=(600, 6))
+    product = inputs[:, 0] * inputs[:, 1]
+    model = CERFRegressor(macs=200, random_state=0, **parameters).fit(inputs[:400], product[:400])
+    assert model.score(inputs[400:], product[400:]) > 0.9  # features of one input each: -.03
+
+
 def test_targets_of_any_scale_are_fine():
     small = CERFRegressor(macs=100, random_state=0).fit(X[TRAIN], Y[TRAIN])
     large = CERFRegressor(macs=100, random_state=0).fit(X[TRAIN], 1e6 * Y[TRAIN] - 1e9)

@@ -86,7 +86,7 @@ def frontier(
     Inputs are scaled one by one or all alike, whichever suits kernel ridge regression on training
     rows, for all methods: scaling can be folded into the first weights and is not counted. Kernel
     widths and ridge penalties are chosen by leaving rows out one by one, settings of networks on
-    held-out training rows (three folds, or a fifth of more than 1,000 rows); ``fit_seconds``
+    held-out training rows (folds, or a fifth of more than 1,000 rows); ``fit_seconds``
     includes it. A method whose smallest model exceeds a budget is left out there, and ``note``
     says why. Time is that of scores and decision for one of about 2,000 float32 rows, the best of
     7 runs on one thread, for all methods without checks of the input. A pruned perceptron runs as

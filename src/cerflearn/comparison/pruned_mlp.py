@@ -1,9 +1,9 @@
 r"""The fair rival of learned masks: a ReLU network, pruned to the budget in the same way.
 
-Training, pruning and search follow :class:`~cerflearn.CERFClassifier` step by step, with rectified
-instead of cosine features and without a kernel machine as teacher: dense at first, the weights with
-the smallest :math:`|W_{dk}| \operatorname{std}(x_d)` dropped on the way, L-BFGS where all rows fit
-in a step, Adam on mini-batches else, and as many settings tried on held-out rows.
+Training and pruning follow :class:`~cerflearn.CERFClassifier`, with rectified instead of cosine
+features and without a kernel machine as teacher: dense at first, the weights with the smallest
+:math:`|W_{dk}| \operatorname{std}(x_d)` dropped on the way, L-BFGS where all rows fit in a step,
+Adam on mini-batches else. Settings are chosen on held-out rows by accuracy or squared error.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Setting:
 
 
 def settings_for(n_samples: int) -> list[Setting]:
-    """List what to try: as many as CERFClassifier tries, the likeliest first."""
+    """List what to try, the likeliest first."""
     settings = [Setting(3e-3, 1.0), Setting(1e-2, 1.0), Setting(1e-3, 1.0), Setting(3e-3, 1.3)]
     return [*settings, Setting(1e-1, 1.0)] if n_samples <= _SMALL else settings
 

@@ -13,7 +13,7 @@ from cerflearn.estimators._search import stratified_parts
 from cerflearn.supervised.ridge import RidgeFit, fit_ridge_path
 
 _FEW = 1_000
-"""Rows up to which three folds are tested, else a fifth of the rows: as CERFClassifier does."""
+"""Rows up to which three folds are tested, else a fifth of the rows."""
 
 Setting = TypeVar("Setting")
 

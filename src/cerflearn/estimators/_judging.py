@@ -92,7 +92,7 @@ class Judge:
 
 def _best_on_path(trials: Sequence[Trial]) -> Trial:
     """Trial with the best mean score of itself and its neighbours; ends stand for themselves."""
-    scores = np.array([trial.score for trial in trials])
+    scores = np.nan_to_num([trial.score for trial in trials], nan=-np.inf)
     smooth = scores.copy()
     smooth[1:-1] = (scores[:-2] + scores[1:-1] + scores[2:]) / 3.0
     return trials[int(np.argmax(smooth))]

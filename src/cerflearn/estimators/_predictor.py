@@ -18,7 +18,7 @@ from cerflearn.estimators._fused import cost_of, scores_of
 from cerflearn.estimators._judging import Trial, judge_for
 from cerflearn.estimators._network_map import network_map
 from cerflearn.estimators._random_masks import draw_with_random_masks
-from cerflearn.estimators._recipes import default_macs, least_macs, make_recipes
+from cerflearn.estimators._recipes import default_macs, drawn, least_macs, make_recipes
 from cerflearn.estimators._scaling import InputScaling, choose_scaling
 from cerflearn.estimators._search import RecipeSearch
 from cerflearn.estimators._training_rows import merge_rows
@@ -202,8 +202,9 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         if not (isinstance(self.alpha, str) and self.alpha == "auto"):
             recipes = [replace(recipe, penalty=float(self.alpha)) for recipe in recipes]
         if self.masks == "random" or self.refine is None:
-            recipes = [replace(recipe, learned_masks=False) for recipe in recipes]
-        plain = replace(recipes[0], distil=False, learned_masks=False, refined=False)
+            recipes = [drawn(recipe, task.budget, n_features, task.n_samples) for recipe in recipes]
+        plain = drawn(recipes[0], task.budget, n_features, task.n_samples)
+        plain = replace(plain, distil=False, refined=False)
         if self.refine is None:
             recipes = [plain]
         elif self.refine == "auto" and self.masks != "learned" and _can_choose(task):

@@ -67,7 +67,7 @@ def n_projections_for(budget: Budget, n_features: int, n_samples: int, crowd: fl
 def make_recipes(
     budget: Budget, n_features: int, n_samples: int, teacher: str, *, classes: bool
 ) -> list[Recipe]:
-    """Recipes to compare, the likeliest first.
+    """Recipes to compare, in the order of :data:`_SETTINGS`.
 
     Parameters
     ----------
@@ -76,14 +76,14 @@ def make_recipes(
     n_features, n_samples : int
         Size of the training data.
     teacher : {"auto", "labels", "kernel"}
-        Whether to learn from a kernel machine; ``"auto"`` tries both.
+        Whether to learn from a kernel machine; ``"auto"`` tries both where that may help.
     classes : bool
         Whether classes are predicted, or numbers.
     """
-    usual = n_projections_for(budget, n_features, n_samples)
-    if n_samples > _LARGE:
-        return [Recipe(usual, _PENALTY_OF_MANY, False)]
     if n_samples > MOST_ROWS:
+        usual = n_projections_for(budget, n_features, n_samples)
+        if n_samples > _LARGE:
+            return [Recipe(usual, _PENALTY_OF_MANY, False)]
         fewer = n_projections_for(budget, n_features, n_samples, crowd=_FEWER)
         penalties = (3e-4, 1e-3, 1e-4)
         return [*(Recipe(usual, p, False) for p in penalties), Recipe(fewer, 3e-4, False)]
@@ -94,6 +94,12 @@ def make_recipes(
     if teacher != "auto":
         recipes = [replace(recipe, distil=teacher == "kernel") for recipe in recipes]
     return list(dict.fromkeys(recipes))
+
+
+def drawn(recipe: Recipe, budget: Budget, n_features: int, n_samples: int) -> Recipe:
+    """Recipe with masks that are drawn: without pruning, a crowd of features reads too little."""
+    most = n_projections_for(budget, n_features, n_samples)
+    return replace(recipe, learned_masks=False, n_projections=min(recipe.n_projections, most))
 
 
 def _kind(n_features: int, n_samples: int, *, classes: bool) -> str:

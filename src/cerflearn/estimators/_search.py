@@ -160,7 +160,7 @@ class RecipeSearch:
         if start is not None and not recipe.refined:
             return start
         work = task.X.size * recipe.n_projections
-        if task.classes and task.n_samples > _FEW and work <= _CHEAP_WORK:
+        if task.classes and self._task.n_samples > _FEW and work <= _CHEAP_WORK:
             effort *= _CHEAP_EFFORT
         network = train(
             task, lesson, recipe, rng, self._workers,

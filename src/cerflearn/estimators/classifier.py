@@ -34,9 +34,8 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
 
     with sparse frequencies :math:`\Omega`: each feature reads few inputs. By default they are
     trained on the labels from dense to sparse, the least important inputs dropped on the way
-    (``masks="learned"``), and, where a kernel machine on the training rows fits in memory and
-    helps, on its scores. What to train with is chosen on rows that were held out, by their
-    log-likelihood.
+    (``masks="learned"``), and, for few rows of many inputs where that helps, on the scores of a
+    kernel machine. What to train with is chosen on rows that were held out.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def log_likelihood(
     r"""Return :math:`\ln p` of each row's class, (n_samples,), at the best sharpness of the scores.
 
     It tells two models apart by fewer rows than their errors do. Scores that are too sharp or too
-    soft as a whole, such as those learned from a kernel machine, lose nothing.
+    soft as a whole lose nothing by it.
 
     Parameters
     ----------
