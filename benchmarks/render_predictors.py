@@ -41,8 +41,7 @@ quarter, half and all of a linear model's MACs (at least 64). The best of a row 
 dash is a method whose smallest model is dearer. `cerf` is the predictor as it is (`refined`: with
 random masks); `masked`, `cvem` and `blocked` are our maps with ridge regression. Below the
 tables, the paired difference between `cerf` and the best of the others. Times are rough: other
-programs ran beside. The pruned perceptron trains as long as `cerf` on up to 1,000 rows; on more
-rows small networks of `cerf` train up to five times as long, which matters on Letter."""
+programs ran beside. The pruned perceptron is pruned like `cerf` and trains for as many steps."""
 
 REGRESSION = """Share of the variance explained (R2) on test rows, mean over splits."""
 

@@ -74,7 +74,7 @@ def test_budget_is_never_exceeded(macs, n_features, n_classes, crowd, full):
     with pytest.MonkeyPatch.context() as patch:
         if not full:
             patch.setattr(pruned_mlp, "uses_mini_batches", lambda *_: True)
-            patch.setattr(pruned_mlp, "_LEAST_STEPS", 40)
+            patch.setattr(pruned_mlp, "steps_for", lambda *_: 40)
         setting = pruned_mlp.Setting(penalty=1e-2, crowd=crowd)
         network = pruned_mlp.train(training, macs, setting, effort=0.1)
     assert 0 < network.cost().macs <= macs

@@ -9,7 +9,14 @@ from cerflearn.supervised import training
 from cerflearn.supervised.losses import cross_entropy
 from cerflearn.supervised.problem import Workers
 from cerflearn.supervised.pruning import Budget
-from cerflearn.supervised.training import Recipe, Task, kernel_lesson, plain_lesson, train
+from cerflearn.supervised.training import (
+    Recipe,
+    Task,
+    effort_for,
+    kernel_lesson,
+    plain_lesson,
+    train,
+)
 
 
 def blobs(n_samples, n_features, seed, n_classes=20, n_causes=8):
@@ -57,3 +64,10 @@ def test_a_lesson_gives_probabilities_of_classes():
     lesson = kernel_lesson(blobs(100, 6, 0), np.random.default_rng(0))
     assert np.allclose(lesson.targets.sum(axis=1), 1.0)
     assert lesson.targets.min() >= 0.0
+
+
+def test_only_small_networks_that_tell_many_rows_apart_train_longer():
+    assert effort_for(4_000, 1_000, classes=True) > 1.0
+    assert effort_for(1_000, 1_000, classes=True) == 1.0
+    assert effort_for(4_000, 10_000, classes=True) == 1.0
+    assert effort_for(4_000, 1_000, classes=False) == 1.0

@@ -1,9 +1,10 @@
 r"""The fair rival of learned masks: a ReLU network, pruned to the budget in the same way.
 
-Training and pruning follow :class:`~cerflearn.CERFClassifier`, with rectified instead of cosine
-features and without a kernel machine as teacher: dense at first, the weights with the smallest
-:math:`|W_{dk}| \operatorname{std}(x_d)` dropped on the way, L-BFGS where all rows fit in a step,
-Adam on mini-batches else. Settings are chosen on held-out rows by accuracy or squared error.
+Training and pruning follow :class:`~cerflearn.CERFClassifier`, for as many steps, with rectified
+instead of cosine features and without a kernel machine as teacher: dense at first, the weights
+with the smallest :math:`|W_{dk}| \operatorname{std}(x_d)` dropped on the way, L-BFGS where all
+rows fit in a step, Adam on mini-batches else. Settings are chosen on held-out rows by accuracy or
+squared error.
 """
 
 from __future__ import annotations
@@ -28,10 +29,9 @@ from cerflearn.supervised.pruning import (
     final_mask,
     largest_blocks,
 )
-from cerflearn.supervised.training import full_batches, uses_mini_batches
+from cerflearn.supervised.training import effort_for, full_batches, steps_for, uses_mini_batches
 
-_ROUNDS, _LEAST_STEPS, _MOST_STEPS, _BATCH = 15, 1500, 6000, 256  # Adam
-_RATE, _DECAY_PER_PENALTY = 3e-3, 100.0
+_BATCH, _RATE, _DECAY_PER_PENALTY = 256, 3e-3, 100.0  # Adam
 _PRUNING = (0.05, 0.6)  # share of the steps between which Adam's weights are pruned
 _SEARCH_EFFORT = 0.5
 _SMALL = 1_000
@@ -79,6 +79,7 @@ def train(training: Training, macs: int, setting: Setting, *, effort: float = 1.
     rng = np.random.default_rng(training.seed)
     network = draw_relu(np.repeat(varies[:, None], n_hidden, axis=1), training.n_scores, rng)
     problem = _problem(training)
+    effort *= effort_for(n_samples, network.mask.size, classes=bool(training.n_classes))
     if not uses_mini_batches(n_samples, network.mask.size):
         network = _train_full_batches(problem, network, budget, setting.penalty, effort)
     else:
@@ -155,7 +156,7 @@ def _train_mini_batches(
 ) -> ReluNetwork:
     """Adam with a rate that falls along half a cosine, and pruning on the way."""
     n_rows, scale = problem.n_samples, problem.X.std(axis=0)
-    n_steps = int(np.clip(_ROUNDS * n_rows / _BATCH, _LEAST_STEPS, _MOST_STEPS) * effort)
+    n_steps = int(effort * steps_for(n_rows, network.mask.size))
     first, last = (int(share * n_steps) for share in _PRUNING)
     pause, n_dense, mask = max(1, n_steps // 100), int(network.mask.sum()), network.mask
     parameters = network.as_float32().parameters

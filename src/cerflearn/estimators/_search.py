@@ -16,6 +16,7 @@ from cerflearn.supervised.training import (
     Recipe,
     Task,
     as_problem,
+    effort_for,
     kernel_lesson,
     plain_lesson,
     train,
@@ -30,7 +31,6 @@ StartNetwork = Callable[[Task, Recipe, np.random.Generator], CosineNetwork]
 
 _FEW = 1_000
 _SEARCH_EFFORT = 0.4
-_CHEAP_WORK, _CHEAP_EFFORT = 10**7, 5.0  # small networks for many rows gain from more iterations
 _HELD_OUT = 0.1
 _FOLDS_OF_CLASSES, _FOLDS_OF_NUMBERS = 3, 5
 
@@ -159,9 +159,8 @@ class RecipeSearch:
         start = None if recipe.learned_masks else self._start(task, recipe, rng)
         if start is not None and not recipe.refined:
             return start
-        work = task.X.size * recipe.n_projections
-        if task.classes and self._task.n_samples > _FEW and work <= _CHEAP_WORK:
-            effort *= _CHEAP_EFFORT
+        n_frequencies = task.X.shape[1] * recipe.n_projections
+        effort *= effort_for(self._task.n_samples, n_frequencies, classes=task.classes)
         network = train(
             task, lesson, recipe, rng, self._workers,
             start=start, effort=effort, held_out=held_out, on_progress=on_progress,

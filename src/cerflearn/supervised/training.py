@@ -30,6 +30,7 @@ _START_ROWS = 5_000  # for the head to start with
 _ROUNDS, _LEAST_STEPS, _MOST_STEPS, _BATCH = 15, 1500, 6000, 256
 _RATE, _MOST_PHASE = 3e-3, 2.4  # a step moves all frequencies: a phase by the rate times inputs
 _CHEAP_STEPS, _CHEAP_WORK = 4000, 10**8  # steps x frequencies
+_MANY_ROWS, _SMALL_WORK, _LONGER = 1_000, 10**7, 5.0  # more iterations for rows x frequencies
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,6 +210,12 @@ def full_batches(penalty: float, effort: float, *, classes: bool) -> FullBatches
     usual = FullBatches(penalty=penalty, n_last=150 if classes else 600)
     n_between, n_last = int(usual.n_between * effort), int(usual.n_last * effort)
     return replace(usual, n_between=max(5, n_between), n_last=max(20, n_last))
+
+
+def effort_for(n_samples: int, n_frequencies: int, *, classes: bool) -> float:
+    """Usual iterations, several times: small networks that tell many rows apart gain from more."""
+    small = n_samples * n_frequencies <= _SMALL_WORK
+    return _LONGER if classes and n_samples > _MANY_ROWS and small else 1.0
 
 
 def steps_for(n_samples: int, n_frequencies: int) -> int:
