@@ -30,19 +30,19 @@ def accuracy(network, seed=1):
     return float(((network.scores(problem.X) > 0) == (problem.targets > 0.5)).mean())
 
 
-TRAINERS = {
-    "lbfgs": lambda problem, start, workers, budget: train_full_batches(
-        problem, start, FullBatches(penalty=1e-3), workers, budget=budget
-    ),
-    "adam": lambda problem, start, workers, budget: train_mini_batches(
-        problem,
-        start,
-        MiniBatches(n_steps=800, batch_size=128, learning_rate=1e-2),
-        np.random.default_rng(0),
-        workers,
-        budget=budget,
-    ),
-}
+def lbfgs(problem, start, workers, budget, finish=1.0):
+    options = FullBatches(penalty=1e-3, finish=finish)
+    return train_full_batches(problem, start, options, workers, budget=budget)
+
+
+def adam(problem, start, workers, budget, finish=1.0):
+    options = MiniBatches(n_steps=800, batch_size=128, learning_rate=1e-2, finish=finish)
+    return train_mini_batches(
+        problem, start, options, np.random.default_rng(0), workers, budget=budget
+    )
+
+
+TRAINERS = {"lbfgs": lbfgs, "adam": adam}
 
 
 @pytest.mark.parametrize("name", TRAINERS)
@@ -79,6 +79,21 @@ def test_bits_do_not_depend_on_threads(name):
             found.append(TRAINERS[name](problem, start, workers, Budget(80, 1)))
     assert np.array_equal(found[0].frequencies, found[1].frequencies)
     assert np.array_equal(found[0].head, found[1].head)
+
+
+@pytest.mark.parametrize("name", TRAINERS)
+def test_a_weaker_penalty_at_the_end_fits_closer_with_the_same_mask(name):
+    problem, start = product_problem()
+    with Workers(1) as workers:
+        usual, closer = (
+            TRAINERS[name](problem, start, workers, Budget(80, 1), finish) for finish in (1.0, 0.03)
+        )
+    assert np.array_equal(usual.mask, closer.mask)
+    losses = [
+        problem.loss(network.scores(problem.X), problem.targets, problem.weights)[0]
+        for network in (usual, closer)
+    ]
+    assert losses[1] < losses[0]
 
 
 def test_lbfgs_minimises_loss_plus_penalties():

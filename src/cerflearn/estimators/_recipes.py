@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,29 +15,54 @@ _LARGE = 20_000  # rows from which on one recipe is as good as another, and tryi
 _SMALL = 1_000
 _PENALTY_OF_MANY = 1e-4
 _FEWER, _MORE, _MANY = 0.6, 1.4, 2.0  # features, of more or fewer inputs each
+_WEAKER = 0.03  # of the penalty, once a small network is pruned
 _NARROW = 32  # inputs below which a kernel machine of few rows knows no more than the labels
+
+
+class _Setting(NamedTuple):
+    """Penalty, learning from a kernel machine or not, crowd, share of the penalty at the end."""
+
+    penalty: float
+    distil: bool = False
+    crowd: float = 1.0
+    finish: float = 1.0
+
+
 _SETTINGS = {
     "few rows, wide": (
-        (1e-3, True, 1.0), (3e-3, True, 1.0), (3e-3, False, 1.0), (1e-2, False, 1.0),
-        (5e-4, False, 1.0), (3e-3, False, _FEWER),
+        _Setting(1e-3, distil=True),
+        _Setting(3e-3, distil=True),
+        _Setting(3e-3),
+        _Setting(1e-2),
+        _Setting(5e-4),
+        _Setting(3e-3, crowd=_FEWER),
     ),
     "few rows, narrow": (
-        (1e-2, False, 1.0), (3e-3, False, 1.0), (1e-3, False, 1.0), (3e-4, False, 1.0),
-        (3e-4, False, _FEWER),
+        _Setting(1e-2),
+        _Setting(3e-3),
+        _Setting(1e-3),
+        _Setting(3e-4),
+        _Setting(3e-4, crowd=_FEWER),
     ),
     "many rows": (
-        (3e-3, False, 1.0), (1e-3, False, 1.0), (3e-4, False, 1.0), (1e-4, False, 1.0),
-        (1e-3, False, _FEWER), (3e-4, False, _MORE),
+        _Setting(3e-3),
+        _Setting(1e-3),
+        _Setting(3e-4),
+        _Setting(3e-4, finish=_WEAKER),
+        _Setting(1e-3, crowd=_FEWER),
+        _Setting(3e-4, crowd=_MORE),
     ),
-    "numbers, few rows": (
-        (2e-2, False, _MANY), (1e-2, False, _MANY), (3e-3, False, _MANY), (1e-3, False, _MANY),
-        (3e-4, False, _MANY), (1e-4, False, _MANY),
+    "numbers, few rows": tuple(
+        _Setting(penalty, crowd=_MANY) for penalty in (2e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
     ),
     "numbers, many rows": (
-        (1e-3, False, 1.0), (3e-3, False, 1.0), (1e-4, False, 1.0), (1e-3, True, 1.0),
+        _Setting(1e-3),
+        _Setting(3e-3),
+        _Setting(1e-4),
+        _Setting(1e-3, distil=True),
     ),
-}  # fmt: skip
-"""Penalty, learning from a kernel machine or not, and crowd.
+}
+"""What to try for each kind of data.
 
 The order counts where both kinds of lessons are tried, and where numbers are predicted, see
 :mod:`cerflearn.estimators._judging`. Small budgets want small penalties.
@@ -88,8 +114,13 @@ def make_recipes(
         penalties = (3e-4, 1e-3, 1e-4)
         return [*(Recipe(usual, p, False) for p in penalties), Recipe(fewer, 3e-4, False)]
     recipes = [
-        Recipe(n_projections_for(budget, n_features, n_samples, crowd), penalty, distil)
-        for penalty, distil, crowd in _SETTINGS[_kind(n_features, n_samples, classes=classes)]
+        Recipe(
+            n_projections_for(budget, n_features, n_samples, setting.crowd),
+            setting.penalty,
+            setting.distil,
+            finish=setting.finish,
+        )
+        for setting in _SETTINGS[_kind(n_features, n_samples, classes=classes)]
     ]
     if teacher != "auto":
         recipes = [replace(recipe, distil=teacher == "kernel") for recipe in recipes]

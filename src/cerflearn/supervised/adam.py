@@ -37,12 +37,15 @@ class MiniBatches:
         At the start; it falls along half a cosine.
     penalty : float, default=1e-3
         Of frequencies and head, see :data:`DECAY_PER_PENALTY`.
+    finish : float, default=1
+        Share of the penalty that is left after the last pruning.
     """
 
     n_steps: int
     batch_size: int = 256
     learning_rate: float = 3e-3
     penalty: float = 1e-3
+    finish: float = 1.0
 
 
 class _Adam:
@@ -61,7 +64,7 @@ class _Adam:
         phase = np.pi * self._count / options.n_steps
         rate = options.learning_rate * 0.5 * (1.0 + np.cos(phase))
         # Not below zero: with a large penalty parameters would change sign, and grow.
-        shrink = np.float32(max(0.0, 1.0 - rate * DECAY_PER_PENALTY * options.penalty))
+        shrink = np.float32(max(0.0, 1.0 - rate * DECAY_PER_PENALTY * self._penalty()))
         correction = np.sqrt(1.0 - float(_SECOND_MOMENT) ** self._count)
         factor = np.float32(rate * correction / (1.0 - float(_FIRST_MOMENT) ** self._count))
         tiny = np.float32(_TINY * correction)
@@ -82,6 +85,10 @@ class _Adam:
             if index in (0, 2):  # offsets and biases are free
                 values *= shrink
         np.multiply(parameters[0], kept, out=parameters[0])
+
+    def _penalty(self) -> float:
+        pruned = self._count > _PRUNING[1] * self._options.n_steps
+        return self._options.penalty * (self._options.finish if pruned else 1.0)
 
 
 def train_mini_batches(

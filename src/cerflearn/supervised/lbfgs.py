@@ -34,12 +34,15 @@ class FullBatches:
         Iterations before each pruning, and after the last.
     penalty : float, default=1e-3
         Of the squared head (halved), and :data:`FREQUENCY_SHARE` times it of the frequencies.
+    finish : float, default=1
+        Share of the penalty that is left after the last pruning.
     """
 
     dropped_share: float = 0.25
     n_between: int = 30
     n_last: int = 150
     penalty: float = 1e-3
+    finish: float = 1.0
 
 
 def train_full_batches(
@@ -55,8 +58,9 @@ def train_full_batches(
 
     Parameters are as in :func:`cerflearn.supervised.adam.train_mini_batches`.
     """
+    last_penalty = options.finish * options.penalty
     if budget is None:
-        return minimise(problem, network, options.n_last, options.penalty, workers)[0]
+        return minimise(problem, network, options.n_last, last_penalty, workers)[0]
     scale = problem.X.std(axis=0)
     n_start, n_end = int(network.mask.sum()), budget.entries_for(network.mask.shape[1])
     kept = entries_after(n_start, n_end, options.dropped_share)
@@ -70,7 +74,7 @@ def train_full_batches(
         network = CosineNetwork(frequencies, network.offsets, network.head, network.bias, mask)
         if on_progress is not None:
             on_progress(round_ / (len(kept) + 1), value)
-    return minimise(problem, network.without_idle(), options.n_last, options.penalty, workers)[0]
+    return minimise(problem, network.without_idle(), options.n_last, last_penalty, workers)[0]
 
 
 def minimise(

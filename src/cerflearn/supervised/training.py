@@ -95,6 +95,9 @@ class Recipe:
         Prune dense frequencies to the budget; else masks are drawn and stay.
     refined : bool, default=True
         Train frequencies, offsets and head together.
+    finish : float, default=1
+        Share of the penalty that is left when nothing more is to be pruned: a penalty shows which
+        frequencies can go, but holds small networks back.
     """
 
     n_projections: int
@@ -102,6 +105,7 @@ class Recipe:
     distil: bool
     learned_masks: bool = True
     refined: bool = True
+    finish: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,14 +188,14 @@ def train(
         start = draw_network(part.X, aims, mask, task.gamma, rng)
     problem = as_problem(lesson, task.loss)
     if not uses_mini_batches(problem.n_samples, start.mask.size):
-        options = full_batches(recipe.penalty, effort, classes=task.classes)
+        options = full_batches(recipe.penalty, effort, classes=task.classes, finish=recipe.finish)
         network = train_full_batches(
             problem, start, options, workers, budget=budget, on_progress=on_progress
         )
     else:
         n_steps = int(effort * steps_for(problem.n_samples, start.mask.size))
         rate = min(_RATE, _MOST_PHASE / task.X.shape[1])
-        mini = MiniBatches(n_steps, _BATCH, rate, recipe.penalty)
+        mini = MiniBatches(n_steps, _BATCH, rate, recipe.penalty, recipe.finish)
         validate = None if held_out is None else _held_out_loss(held_out)
         network = train_mini_batches(
             problem, start, mini, rng, workers,
@@ -205,9 +209,11 @@ def uses_mini_batches(n_samples: int, n_frequencies: int) -> bool:
     return n_samples * n_frequencies > _FULL_BATCH_WORK
 
 
-def full_batches(penalty: float, effort: float, *, classes: bool) -> FullBatches:
+def full_batches(
+    penalty: float, effort: float, *, classes: bool, finish: float = 1.0
+) -> FullBatches:
     """Share of the usual iterations; numbers take longer to fit than classes to tell apart."""
-    usual = FullBatches(penalty=penalty, n_last=150 if classes else 600)
+    usual = FullBatches(penalty=penalty, finish=finish, n_last=150 if classes else 600)
     n_between, n_last = int(usual.n_between * effort), int(usual.n_last * effort)
     return replace(usual, n_between=max(5, n_between), n_last=max(20, n_last))
 
