@@ -10,9 +10,8 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
 from cerflearn import CERFClassifier, CERFRegressor, cost
-from cerflearn.estimators import _search
 from cerflearn.estimators._heads import HEADS
-from cerflearn.supervised import training
+from cerflearn.supervised import search, training
 from cerflearn.supervised.pruning import Budget, largest_blocks
 
 RNG = np.random.default_rng(0)
@@ -174,7 +173,7 @@ def test_no_rows_are_held_out_where_early_stopping_has_no_use(monkeypatch):
     """L-BFGS and features that are only chosen look at no held-out rows: they get all of them."""
     seen = []
     monkeypatch.setattr(
-        _search,
+        search,
         "train",
         lambda task, *args, **kwargs: seen.append(task.n_samples) or real(task, *args, **kwargs),
     )

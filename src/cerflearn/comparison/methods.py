@@ -21,9 +21,9 @@ from cerflearn.estimators.classifier import CERFClassifier
 from cerflearn.estimators.cost import cost
 from cerflearn.estimators.regressor import CERFRegressor
 from cerflearn.features.cost import stored_cost
+from cerflearn.supervised.training import FEW_ROWS
 
 _LINEAR_PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4)  # of logistic regression, for a mean loss
-_SMALL = 1_000  # rows up to which a perceptron is trained by L-BFGS
 _SMALL_PENALTIES = (1e-3, 1e-2, 1e-1, 1e-4)
 _PENALTIES, _RATES = (1e-5, 1e-3, 1e-2), (1e-2, 1e-3)
 
@@ -77,7 +77,7 @@ def mlp(training: Training, macs: int) -> Model:
     if n_hidden < 1:
         raise TooDearError("one hidden unit", per_unit)
     settings: list[tuple[float, float | None]]
-    if training.n_samples <= _SMALL:
+    if training.n_samples <= FEW_ROWS:  # L-BFGS is the quicker
         settings = [(penalty, None) for penalty in _SMALL_PENALTIES]
     else:
         settings = [(penalty, rate) for rate in _RATES for penalty in _PENALTIES]

@@ -19,7 +19,6 @@ from cerflearn._typing import Float64Array
 from cerflearn.comparison.data import Predict, Training
 from cerflearn.comparison.relu import Parameters, ReluNetwork, draw_relu, loss_and_gradient
 from cerflearn.comparison.tuning import best_setting
-from cerflearn.estimators._recipes import n_projections_for
 from cerflearn.supervised.losses import cross_entropy, logistic, squared_error
 from cerflearn.supervised.problem import Problem
 from cerflearn.supervised.pruning import (
@@ -29,12 +28,18 @@ from cerflearn.supervised.pruning import (
     final_mask,
     largest_blocks,
 )
-from cerflearn.supervised.training import effort_for, full_batches, steps_for, uses_mini_batches
+from cerflearn.supervised.recipes import n_projections_for
+from cerflearn.supervised.training import (
+    FEW_ROWS,
+    effort_for,
+    full_batches,
+    steps_for,
+    uses_mini_batches,
+)
 
 _BATCH, _RATE, _DECAY_PER_PENALTY = 256, 3e-3, 100.0  # Adam
 _PRUNING = (0.05, 0.6)  # share of the steps between which Adam's weights are pruned
 _SEARCH_EFFORT = 0.5
-_SMALL = 1_000
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Setting:
 def settings_for(n_samples: int) -> list[Setting]:
     """List what to try, the likeliest first."""
     settings = [Setting(3e-3, 1.0), Setting(1e-2, 1.0), Setting(1e-3, 1.0), Setting(3e-3, 1.3)]
-    return [*settings, Setting(1e-1, 1.0)] if n_samples <= _SMALL else settings
+    return [*settings, Setting(1e-1, 1.0)] if n_samples <= FEW_ROWS else settings
 
 
 def fit_pruned_mlp(training: Training, macs: int) -> ReluNetwork:

@@ -9,11 +9,9 @@ import numpy as np
 
 from cerflearn._typing import Float64Array, FloatArray
 from cerflearn.comparison.data import Predict, Training
-from cerflearn.estimators._search import stratified_parts
 from cerflearn.supervised.ridge import RidgeFit, fit_ridge_path
-
-_FEW = 1_000
-"""Rows up to which three folds are tested, else a fifth of the rows."""
+from cerflearn.supervised.search import stratified_parts
+from cerflearn.supervised.training import FEW_ROWS
 
 Setting = TypeVar("Setting")
 
@@ -22,6 +20,8 @@ def best_setting(
     settings: Sequence[Setting], fit: Callable[[Training, Setting], Predict], training: Training
 ) -> Setting:
     """Choose the setting with the best score on held-out training rows; the first of equals.
+
+    Up to :data:`FEW_ROWS` rows in three folds, else on a fifth of them.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def best_setting(
     """
     if len(settings) == 1:
         return settings[0]
-    few = training.n_samples <= _FEW
+    few = training.n_samples <= FEW_ROWS
     strata = training.y if training.n_classes else np.zeros(training.n_samples, dtype=np.int64)
     parts = stratified_parts(strata, 3 if few else 5, np.random.SeedSequence(training.seed))
     tested = range(3 if few else 1)

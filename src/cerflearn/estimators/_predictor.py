@@ -15,23 +15,23 @@ from cerflearn._typing import Float64Array, FloatArray, IntArray
 from cerflearn._validation import check_choice, check_integer, check_number, invalid
 from cerflearn.estimators._base import check_n_jobs, read_data, thread_count
 from cerflearn.estimators._fused import cost_of, scores_of
-from cerflearn.estimators._judging import Trial, judge_for
 from cerflearn.estimators._network_map import network_map
 from cerflearn.estimators._random_masks import draw_with_random_masks
-from cerflearn.estimators._recipes import default_macs, drawn, least_macs, make_recipes
 from cerflearn.estimators._scaling import InputScaling, choose_scaling
-from cerflearn.estimators._search import RecipeSearch
 from cerflearn.estimators._training_rows import merge_rows
 from cerflearn.estimators.gamma import resolve_gamma
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.cost import Cost
 from cerflearn.supervised.calibration import score_targets
 from cerflearn.supervised.distillation import MOST_ROWS
+from cerflearn.supervised.judging import Trial, judge_for
 from cerflearn.supervised.losses import Loss
 from cerflearn.supervised.network import CosineNetwork
 from cerflearn.supervised.problem import Workers
 from cerflearn.supervised.pruning import Budget
+from cerflearn.supervised.recipes import default_macs, drawn, least_macs, make_recipes
 from cerflearn.supervised.ridge import fit_ridge_path
+from cerflearn.supervised.search import RecipeSearch
 from cerflearn.supervised.training import Recipe, Task
 
 _WIDTH = 0.2  # of the frequencies that training starts with, times one over the median distance

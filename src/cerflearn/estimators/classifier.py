@@ -15,11 +15,11 @@ from cerflearn._validation import check_choice, make_generator
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.estimators._base import read_data
 from cerflearn.estimators._heads import HEADS, fit_head, n_scores_of, pair_votes
-from cerflearn.estimators._judging import Trial
 from cerflearn.estimators._predictor import BudgetedPredictor, distinct_rows
 from cerflearn.estimators._training_rows import weigh_classes
 from cerflearn.supervised.calibration import best_sharpness
 from cerflearn.supervised.distillation import softened
+from cerflearn.supervised.judging import Trial
 from cerflearn.supervised.losses import cross_entropy, logistic
 
 

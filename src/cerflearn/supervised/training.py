@@ -24,13 +24,16 @@ from cerflearn.supervised.network import CosineNetwork, draw_network
 from cerflearn.supervised.problem import Problem, Workers
 from cerflearn.supervised.pruning import Budget
 
+FEW_ROWS = 1_000
+"""So many are few: settings are compared in several folds, and full batches are cheap."""
+
 _FULL_BATCH_WORK = 4 * 10**8  # rows x inputs x projections up to which L-BFGS is the quicker
 _SURE = 4.0  # scores that far apart are fairly sure of a class
 _START_ROWS = 5_000  # for the head to start with
 _ROUNDS, _LEAST_STEPS, _MOST_STEPS, _BATCH = 15, 1500, 6000, 256
 _RATE, _MOST_PHASE = 3e-3, 2.4  # a step moves all frequencies: a phase by the rate times inputs
 _CHEAP_STEPS, _CHEAP_WORK = 4000, 10**8  # steps x frequencies
-_MANY_ROWS, _SMALL_WORK, _LONGER = 1_000, 10**7, 5.0  # more iterations for rows x frequencies
+_SMALL_WORK, _LONGER = 10**7, 5.0  # more iterations up to so many rows x frequencies
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +224,7 @@ def full_batches(
 def effort_for(n_samples: int, n_frequencies: int, *, classes: bool) -> float:
     """Usual iterations, several times: small networks that tell many rows apart gain from more."""
     small = n_samples * n_frequencies <= _SMALL_WORK
-    return _LONGER if classes and n_samples > _MANY_ROWS and small else 1.0
+    return _LONGER if classes and n_samples > FEW_ROWS and small else 1.0
 
 
 def steps_for(n_samples: int, n_frequencies: int) -> int:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cerflearn._typing import Float64Array, IntArray
-from cerflearn.estimators._judging import Judge, Trial
+from cerflearn.supervised.judging import Judge, Trial
 from cerflearn.supervised.network import CosineNetwork
 from cerflearn.supervised.problem import Problem, Workers
 from cerflearn.supervised.training import (
+    FEW_ROWS,
     Lesson,
     Recipe,
     Task,
@@ -29,7 +30,6 @@ Finish = Callable[[CosineNetwork, Task], CosineNetwork]
 StartNetwork = Callable[[Task, Recipe, np.random.Generator], CosineNetwork]
 """Draws a network with masks that stay."""
 
-_FEW = 1_000
 _SEARCH_EFFORT = 0.4
 _HELD_OUT = 0.1
 _FOLDS_OF_CLASSES, _FOLDS_OF_NUMBERS = 3, 5
@@ -109,7 +109,7 @@ class RecipeSearch:
 
     def _folds(self) -> list[_Fold]:
         n_parts = n_tested = _FOLDS_OF_CLASSES if self._task.classes else _FOLDS_OF_NUMBERS
-        if self._task.n_samples > _FEW:
+        if self._task.n_samples > FEW_ROWS:
             n_parts, n_tested = 5, 1
         parts = stratified_parts(self._strata, n_parts, self._folding)
         rows = [(parts != part, parts == part) for part in range(n_tested)]

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from cerflearn.estimators._judging import (
+from cerflearn.supervised.calibration import log_likelihood
+from cerflearn.supervised.judging import (
     Judge,
     Trial,
     closeness,
     judge_for,
     right_answers,
 )
-from cerflearn.supervised.calibration import log_likelihood
 from cerflearn.supervised.training import Recipe
 
 LABELS, KERNEL = Recipe(4, 1e-3, distil=False), Recipe(4, 1e-3, distil=True)

@@ -9,10 +9,9 @@ import numpy as np
 
 from cerflearn.supervised.distillation import MOST_ROWS
 from cerflearn.supervised.pruning import Budget
-from cerflearn.supervised.training import Recipe
+from cerflearn.supervised.training import FEW_ROWS, Recipe
 
 _LARGE = 20_000  # rows from which on one recipe is as good as another, and trying takes long
-_SMALL = 1_000
 _PENALTY_OF_MANY = 1e-4
 _FEWER, _MORE, _MANY = 0.6, 1.4, 2.0  # features, of more or fewer inputs each
 _WEAKER = 0.03  # of the penalty, once a small network is pruned
@@ -65,7 +64,7 @@ _SETTINGS = {
 """What to try for each kind of data.
 
 The order counts where both kinds of lessons are tried, and where numbers are predicted, see
-:mod:`cerflearn.estimators._judging`. Small budgets want small penalties.
+:mod:`cerflearn.supervised.judging`. Small budgets want small penalties.
 """
 
 
@@ -135,7 +134,7 @@ def drawn(recipe: Recipe, budget: Budget, n_features: int, n_samples: int) -> Re
 
 def _kind(n_features: int, n_samples: int, *, classes: bool) -> str:
     """Key of :data:`_SETTINGS`."""
-    few = n_samples <= _SMALL
+    few = n_samples <= FEW_ROWS
     if not classes:
         return "numbers, few rows" if few else "numbers, many rows"
     if not few:
