@@ -13,6 +13,7 @@ from _blocked_rules import (
     drawn_wins,
     geometric_mean,
     mean_error,
+    of_law,
     seed_errors,
 )
 from _blocked_text import BACKGROUND, CONCLUSION, HEADING, SEARCH
@@ -56,7 +57,7 @@ class Table2:
 
     def record(self, name: str, row: Row, weights: str) -> dict[str, Any]:
         fitted = "nnls" if weights == "nnls" else "equal"
-        side = self.sides[fitted][name]
+        side = self.sides[row.law][fitted][name]
         wanted = {"data": row.data, "law": row.law, "parameter": row.parameter}
         return next(
             r
@@ -174,6 +175,7 @@ def conclusion(results: Results, table2: Table2) -> str:
         rescaled=table2.wins("equal", "teacher", ("rescaled",)),
         scaled=table2.wins("scaled", "teacher", ("fastfood",)),
         nnls=table2.wins("nnls", "teacher", ("fastfood",)),
+        nnls_exact=table2.wins("nnls", "exact", ("fastfood",)),
         nnls_equal=table2.wins("nnls", "teacher", ("fastfood",), "equal"),
     )
 
@@ -190,10 +192,15 @@ def other_cases(results: Results) -> str:
             continue
         counts = [table2.wins(w, t, ("fastfood",)) for w in WEIGHT_NAMES for t in TRUTHS]
         counts.append(table2.wins("nnls", "teacher", ("fastfood",), "equal"))
-        spreads = [f"{table2.sides[w]['cerf']['spread']:g}" for w in WEIGHTS]
-        rows.append([reading, f"{p2_scale:g}", ", ".join(spreads), *(f"{n}" for n in counts)])
+        spreads = [
+            ", ".join(f"{sides[w]['cerf']['spread']:g}" for w in WEIGHTS)
+            for sides in table2.sides.values()
+        ]
+        rows.append([reading, f"{p2_scale:g}", "; ".join(spreads), *(f"{n}" for n in counts)])
     header = [f"{name}, {truth}" for name in WEIGHT_NAMES.values() for truth in TRUTHS]
-    header = ["reading", "P2", "spreads (equal, NNLS)", *header, "NNLS against equal, teacher"]
+    laws = "; ".join(results["chosen"]["sides"])
+    spreads = f"spreads (equal, NNLS; {laws})"
+    header = ["reading", "P2", spreads, *header, "NNLS against equal, teacher"]
     return table(header, rows)
 
 
@@ -241,13 +248,16 @@ def learned_table(results: Results) -> str:
         ours = side["kind"] == "cerf"
         law = [f"{side[n]:g}" if ours else "" for n in ("spread", "scale_spread")]
         factor = f"{side['factor']:g}" if side["kind"] == "fastfood" else ""
-        cells = [f"{geometric_mean(group, weights):.1f}" for weights in (*WEIGHTS, "scaled")]
-        for index, weights in enumerate(WEIGHTS):
-            if side in results["chosen"]["sides"][weights].values():
-                cells[index] = f"**{cells[index]}**"
+        cells = []
+        for weights in WEIGHT_NAMES:
+            for p1, sides in results["chosen"]["sides"].items():
+                error = f"{geometric_mean(of_law(group, p1), weights):.1f}"
+                chosen = side in sides.get(weights, {}).values()
+                cells.append(f"**{error}**" if chosen else error)
         rows.append([NAMES[side["kind"]], *law, factor, str(side["normalize"]), *cells])
     header = ["side", "spread", "scale_spread", "width", "normalize"]
-    return table([*header, "equal", "NNLS", "one factor c"], rows)
+    header += [f"{w}, {p1}" for w in WEIGHT_NAMES.values() for p1 in results["chosen"]["sides"]]
+    return table(header, rows)
 
 
 def variant_table(results: Results) -> str:
@@ -256,14 +266,18 @@ def variant_table(results: Results) -> str:
     plain = results["learned"]
     for weights in WEIGHTS:
         for name in ("cerf", "fastfood"):
-            side = chosen["sides"][weights][name]
+            sides = {law: by_weights[weights][name] for law, by_weights in chosen["sides"].items()}
             variants = {
-                "whole blocks": (plain, side),
-                "single outputs": (results["variants"], {**side, "select": "outputs"}),
-                "shared signs": (results["variants"], {**side, "shared_signs": True}),
+                "whole blocks": (plain, {}),
+                "single outputs": (results["variants"], {"select": "outputs"}),
+                "shared signs": (results["variants"], {"shared_signs": True}),
             }
-            for label, (records, wanted) in variants.items():
-                group = [r for r in records if r["side"] == wanted and weights in r["weights"]]
+            for label, (records, change) in variants.items():
+                group = [
+                    r
+                    for r in records
+                    if r["side"] == {**sides[r["row"]["law"]], **change} and weights in r["weights"]
+                ]
                 errors = [np.mean([mean_error(r, f, weights) for r in group]) for f in FRACTIONS]
                 macs = [
                     np.mean([r["cells"][i]["macs"] for r in group]) for i in range(len(FRACTIONS))

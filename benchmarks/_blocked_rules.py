@@ -79,26 +79,40 @@ def choose_p2_scale(drawn: list[Record]) -> float:
     return float(next(scale for scale in scales if most[scale] == max(most.values())))
 
 
-def choices(results: Record) -> Record:
-    """Scale of P2, and the settings of every side for each kind of weights.
+KINDS: dict[str, Callable[[Record], bool]] = {
+    "cerf": lambda side: side["kind"] == "cerf",
+    "fastfood": lambda side: side["kind"] == "fastfood" and side["factor"] == 1.0,
+    "dense": lambda side: side["kind"] == "dense",
+    "rescaled": lambda side: side["kind"] == "fastfood",
+}
+"""Sides; "fastfood" keeps P0's parameter, "rescaled" has the width that is best for it."""
 
-    "fastfood" keeps P0's parameter; "rescaled" is the same with the width that is best for it.
-    """
+
+def choices(results: Record) -> Record:
+    """Scale of P2, and the settings of every side for each law of P1 and kind of weights."""
     chosen: Record = {"p2_scale": choose_p2_scale(results["drawn"])}
-    groups = by_side(results.get("learned", []))
-    if groups:
-        kinds: dict[str, Callable[[Record], bool]] = {
-            "cerf": lambda side: side["kind"] == "cerf",
-            "fastfood": lambda side: side["kind"] == "fastfood" and side["factor"] == 1.0,
-            "dense": lambda side: side["kind"] == "dense",
-            "rescaled": lambda side: side["kind"] == "fastfood",
-        }
-        chosen["sides"] = {
-            weights: {name: best(groups, weights, wanted) for name, wanted in kinds.items()}
-            for weights in WEIGHTS
-        }
+    learned = results.get("learned", [])
+    if learned:
+        chosen["sides"] = {law: best_sides(of_law(learned, law)) for law in laws_of(learned)}
         chosen["other_scales"] = other_scales(results.get("scales", []), chosen["sides"])
     return chosen
+
+
+def laws_of(records: list[Record]) -> list[str]:
+    return sorted({r["row"]["law"] for r in records})
+
+
+def of_law(records: list[Record], law: str) -> list[Record]:
+    return [r for r in records if r["row"]["law"] == law]
+
+
+def best_sides(records: list[Record]) -> Record:
+    """Best setting of each side, by weights."""
+    groups = by_side(records)
+    return {
+        weights: {name: best(groups, weights, wanted) for name, wanted in KINDS.items()}
+        for weights in WEIGHTS
+    }
 
 
 def other_scales(records: list[Record], sides: Record) -> list[Record]:
@@ -106,9 +120,16 @@ def other_scales(records: list[Record], sides: Record) -> list[Record]:
     found = []
     for p2_scale in sorted({r["p2_scale"] for r in records}):
         there: Record = {}
-        for weights in WEIGHTS:
-            own = [r for r in records if r["p2_scale"] == p2_scale and weights in r["weights"]]
-            law = best(by_side(own), weights, lambda _: True)
-            there[weights] = {"cerf": law, "fastfood": sides[weights]["fastfood"]}
+        for law in laws_of(records):
+            for weights in WEIGHTS:
+                own = [
+                    r
+                    for r in of_law(records, law)
+                    if r["p2_scale"] == p2_scale and weights in r["weights"]
+                ]
+                if own:  # measured yet
+                    spread = best(by_side(own), weights, lambda _: True)
+                    pair = {"cerf": spread, "fastfood": sides[law][weights]["fastfood"]}
+                    there.setdefault(law, {})[weights] = pair
         found.append({"p2_scale": p2_scale, "sides": there})
     return found

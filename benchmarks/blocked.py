@@ -27,7 +27,7 @@ import sklearn
 import cerflearn
 import datasets  # noqa: F401  puts the experiments on the path
 from _blocked_page import page
-from _blocked_rules import WEIGHTS, choices
+from _blocked_rules import KINDS, WEIGHTS, choices
 from experiments.blocked_protocol import FRACTIONS, READINGS, TABLE, Row, Side, problem_of
 
 ROOT = Path(__file__).parents[1]
@@ -46,9 +46,9 @@ class Grid:
     p2_scales: tuple[float, ...] = (0.5, 1.0, 2.0, 3.0, 4.0)
     drawn_spreads: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0)
     drawn_scale_spreads: tuple[float, ...] = (0.0, 0.5, 1.0)
-    spreads: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 6.0)
+    spreads: tuple[float, ...] = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
     scale_spreads: tuple[float, ...] = (0.0, 0.5)
-    factors: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0)
+    factors: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 6.0)
     other_scales: tuple[float, ...] = (1.0, 2.0)
     other_spreads: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 3.0)
     normalizations: tuple[str | None, ...] = ("standardize", "center", None)
@@ -163,11 +163,11 @@ def learned_tasks(grid: Grid, p2_scale: float) -> Iterator[Task]:
 
 def variant_tasks(chosen: dict[str, Any]) -> Iterator[Task]:
     """Single outputs, and shared signs, beside the chosen sides."""
-    for weights in WEIGHTS:
-        for name in ("cerf", "fastfood"):
-            side = Side(**chosen["sides"][weights][name])
-            for other in (replace(side, select="outputs"), replace(side, shared_signs=True)):
-                for row in rows_of("variants"):
+    for row in rows_of("variants"):
+        for weights in WEIGHTS:
+            for name in ("cerf", "fastfood"):
+                side = Side(**chosen["sides"][row.law][weights][name])
+                for other in (replace(side, select="outputs"), replace(side, shared_signs=True)):
                     yield Task("variants", row, other, chosen["p2_scale"], (weights,))
 
 
@@ -176,7 +176,7 @@ def scale_tasks(grid: Grid, chosen: dict[str, Any]) -> Iterator[Task]:
     for p2_scale in grid.other_scales:
         for row in rows_of("scales"):
             for weights in WEIGHTS:
-                side = Side(**chosen["sides"][weights]["cerf"])
+                side = Side(**chosen["sides"][row.law][weights]["cerf"])
                 for spread in grid.other_spreads:
                     for scale_spread in grid.scale_spreads:
                         law = replace(side, spread=spread, scale_spread=scale_spread)
@@ -186,14 +186,14 @@ def scale_tasks(grid: Grid, chosen: dict[str, Any]) -> Iterator[Task]:
 def cell_tasks(grid: Grid, chosen: dict[str, Any]) -> Iterator[Task]:
     """Table 2; CERF and blocked RFF at other scales of P2 and in other readings, too."""
     pair = ("cerf", "fastfood")
-    cases = [("median", chosen, tuple(chosen["sides"]["equal"]))]
+    cases = [("median", chosen, tuple(KINDS))]
     cases += [("median", other, pair) for other in chosen["other_scales"]]
     cases += [(reading, chosen, pair) for reading in grid.readings if reading != "median"]
     for reading, case, names in cases:
         for row in rows_of("cells"):
             for weights in WEIGHTS:
                 for name in names:
-                    side = Side(**case["sides"][weights][name])
+                    side = Side(**case["sides"][row.law][weights][name])
                     yield Task("cells", row, side, case["p2_scale"], (weights,), reading)
 
 

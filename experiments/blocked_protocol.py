@@ -163,7 +163,7 @@ class Problem:
             kernel=self.product, n_components=N_CANDIDATES, paired=False, random_state=seed
         )
         self.teacher = FrozenEstimator(dense.fit(self.X))
-        self.seed = seed
+        self.seed, self.row = seed, row
 
     @cached_property
     def truths(self) -> dict[str, NDArray]:

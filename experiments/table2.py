@@ -91,7 +91,7 @@ def judge(problem: Problem, name: str, fraction: float, weights: str) -> dict[st
 
 def estimator(problem: Problem, name: str, fraction: float, weights: str) -> Any:
     """Blocked map, or dense map of equal MACs, of a side."""
-    settings = published()["chosen"]["sides"][weights]
+    settings = published()["chosen"]["sides"][problem.row.law][weights]
     n_columns = round(fraction * N_CANDIDATES)
     side = Side(**settings[name if name in settings else "cerf"])
     if name in ("untrained", "greedy"):

@@ -157,11 +157,11 @@ def _at_scales() -> str:
 def _published_errors(settings: dict[str, Any], side: str) -> dict[tuple[str, float], float]:
     """Mean errors to the teacher, equal weights, in each published cell at one scale of P2."""
     wanted = {"reading": "median", "p2_scale": settings["p2_scale"], "weights": ["equal"]}
-    wanted["side"] = settings["sides"]["equal"][side]
     return {
         (str(record["row"]), cell["fraction"]): float(np.mean(cell["errors"]["equal"]["teacher"]))
         for record in published()["cells"]
         if all(record[key] == value for key, value in wanted.items())
+        and record["side"] == settings["sides"][record["row"]["law"]]["equal"][side]
         for cell in record["cells"]
     }
 

@@ -87,7 +87,7 @@ def test_settings_of_table_2_are_those_chosen_on_satimage():
     problem = Problem(Row("digits", "Gauss", 1.0), "median", 3.0, 0, 60, 40)
     for weights in table2.WEIGHTS:
         sampler = table2.estimator(problem, "cerf", 0.4, weights)
-        side = published()["chosen"]["sides"][weights]["cerf"]
+        side = published()["chosen"]["sides"]["Gauss"][weights]["cerf"]
         assert sampler.spread == side["spread"]
         assert sampler.normalize == side["normalize"]
         assert sampler.selector == "cvem"

@@ -132,7 +132,12 @@ def test_every_side_gets_the_setting_with_its_own_least_error(module):
         record("dense", {"equal": 5, "nnls": 5}),
     ]
     drawn = [record(kind, {"equal": 1}) for kind in ("cerf", "fastfood", "dense")]
-    sides = rules.choices({"drawn": drawn, "learned": learned})["sides"]
+    cauchy = [
+        {**r, "row": {**r["row"], "law": "Cauchy"}} for r in learned if r["side"]["spread"] == 1.0
+    ]
+    sides = rules.choices({"drawn": drawn, "learned": learned + cauchy})["sides"]
+    assert sides["Cauchy"]["equal"]["cerf"]["spread"] == 1.0  # laws are apart
+    sides = sides["Gauss"]
     assert [sides[w]["cerf"]["spread"] for w in ("equal", "nnls")] == [2.0, 1.0]
     assert sides["equal"]["fastfood"]["factor"] == 1.0
     assert sides["equal"]["rescaled"]["factor"] == 2.0
@@ -140,7 +145,7 @@ def test_every_side_gets_the_setting_with_its_own_least_error(module):
 
 def test_a_tiny_run_goes_on_where_it_stopped_and_makes_a_page(protocol, module, monkeypatch):
     blocked, page = module("blocked"), module("_blocked_page")
-    rows = [protocol.TABLE[2], protocol.TABLE[6]]
+    rows = [protocol.TABLE[0], protocol.TABLE[6]]
     for name in (protocol, blocked):
         monkeypatch.setattr(name, "TABLE", rows)
     monkeypatch.setattr(page, "CELLS", [(rows[0], f) for f in protocol.FRACTIONS])

@@ -6,10 +6,8 @@ import numpy as np
 
 from cerflearn._typing import Float64Array, IntArray
 from cerflearn.estimators._selection import Candidates, Purse
-from cerflearn.learning.normalization import Normalizer
-from cerflearn.learning.passes import UniformTask, uniform_block
 from cerflearn.learning.rows import Rows
-from cerflearn.learning.weights import kernel_weights, teacher_target
+from cerflearn.learning.weights import kernel_weights, pair_block
 
 
 def weigh_and_refill(
@@ -21,8 +19,7 @@ def weigh_and_refill(
     *,
     whole_bundles: bool,
 ) -> tuple[IntArray, Float64Array]:
-    r"""Weights w for which inner products approximate the teacher's,
-    :math:`\min_{w \ge 0} |T T^\top - \sum_k w_k \varphi_k \varphi_k^\top|^2`.
+    r"""Weights w for which inner products of different rows approximate the teacher's.
 
     A projection with weight 0 gives its place to the next candidate not tried yet, until all
     weights are positive or no candidate is left; the number of projections does not change.
@@ -47,29 +44,23 @@ def weigh_and_refill(
     -------
     projections, weights : ndarray of shape (n_chosen,)
         Sorted projections, and the weight of each: of its cosine and of its sine.
-    """  # noqa: D205
-    n_columns = candidates.feature_map.n_outputs
-    as_it_is = Normalizer(
-        teacher_mean=np.zeros(1),
-        teacher_factor=1.0,
-        learner_mean=np.zeros(1),
-        learner_factor=np.ones(1),
-        usable=np.ones(n_columns, dtype=np.bool_),
-    )
-    stats = rows.map_reduce(uniform_block, UniformTask(as_it_is, with_gram=True))
-    assert stats.cross is not None
-    assert stats.gram is not None
-    target, units = teacher_target(stats.cross), candidates.units
+    """
+    sums, units = rows.map_reduce(pair_block, None), candidates.units
+    quadratic, linear = sums.normal_equations()
     bundles = candidates.bundles if whole_bundles else None
     places = _Places(chosen, order, bundles, purse)
     while True:
         projections = places.projections()
         columns = np.flatnonzero(np.isin(units, projections))
         own = np.searchsorted(projections, units[columns])
-        gram = stats.gram[np.ix_(columns, columns)]
-        by_column = kernel_weights(gram, target[columns], units=own)
+        by_column = kernel_weights(quadratic[np.ix_(columns, columns)], linear[columns], units=own)
         weights = np.zeros(len(projections))
         weights[own] = by_column
+        if not weights.any() and sums.own.any():
+            # No two rows are alike, to these features: all that is left is a row with itself.
+            sums = sums.with_themselves()
+            quadratic, linear = sums.normal_equations()
+            continue
         if not places.refill(set(projections[weights == 0.0].tolist())):
             return projections, weights
 

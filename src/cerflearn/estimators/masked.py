@@ -86,8 +86,9 @@ class MaskedCERF(MaskedDrawing):
         :math:`\alpha` of ADMM (Eq. 28); adaptive: such that :math:`|W|_2 = 1`.
     weights : {"equal", "nnls"}, default="equal"
         Equal amplitudes, :math:`\sqrt{1/P}` for P pairs and :math:`\sqrt{2/P}` for P cosines; or
-        the non-negative weights for which inner products are closest to the teacher's, where
-        outputs with weight 0 are replaced by the next candidates as long as there are any.
+        the non-negative weights for which inner products of different rows are closest to the
+        teacher's, where outputs with weight 0 are replaced by the next candidates as long as there
+        are any.
     max_stages : int, default=20
         Most stages of ``"cvem"``, which are followed by 3 with a fixed rotation; steps from all
         candidates to the outputs of ``"shared"``.

@@ -17,12 +17,11 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import type_of_target
 
-from cerflearn._typing import Float64Array
+from cerflearn._typing import Float64Array, IntArray
 from cerflearn._validation import invalid
 from cerflearn.estimators._rows import TrainingData, batch_features, to_dense
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.dense import draw_dense_map
-from cerflearn.learning.weights import fixed_rows
 from cerflearn.spectral import SpectralLaw
 
 TEACHERS = ("rff", "nystroem", "kernel_pca", "labels")
@@ -51,6 +50,12 @@ class MapTeacher:
     def rows(self, start: int, stop: int) -> Float64Array:
         """Return rows ``[start, stop)``."""
         return batch_features(self._map, self._data.dense(start, stop))
+
+
+def fixed_rows(n_samples: int, n_rows: int) -> IntArray:
+    """At most ``n_rows`` row numbers, evenly spread and the same in every run."""
+    count = min(n_samples, n_rows)
+    return np.arange(count) * n_samples // count
 
 
 class KernelTeacher:
