@@ -236,6 +236,15 @@ def test_threads_and_cache_do_not_change_a_bit(selector, teacher):
 
 
 @pytest.mark.parametrize("selector", LEARNED)
+def test_weights_are_of_use_where_no_two_rows_are_alike_to_the_teacher(selector):
+    rows = X[:30]
+    sampler = learned(n_components=8, selector=selector, teacher="labels", weights="nnls", **QUICK)
+    features = sampler.fit(rows, np.arange(30)).transform(rows)
+    assert np.isfinite(features).all()
+    assert np.abs(features).max() > 1e-2
+
+
+@pytest.mark.parametrize("selector", LEARNED)
 def test_layout_and_container_do_not_change_a_bit(selector):
     rows = np.where(np.random.default_rng(2).random(ROWS.shape) < 0.3, ROWS, 0.0)[:1_030]
     sampler = learned(n_components=8, selector=selector, gamma=0.1, max_stages=4, **QUICK)

@@ -81,6 +81,12 @@ def test_rows_are_not_compared_with_themselves():
     np.testing.assert_allclose(kernel_weights(*own), 1.0, rtol=1e-12)
 
 
+def test_features_of_one_row_get_no_weight_from_rounding():
+    features, teacher = np.zeros((3, 2)), np.array([[0.3, 0.7], [0.1, 0.9], [0.2, 0.4]])
+    features[0, 0], features[1, 1] = 0.1, 1e3
+    np.testing.assert_array_equal(solve(features, teacher), 0.0)
+
+
 def test_weights_from_few_rows_fit_new_rows_better_without_the_diagonal():
     rng = np.random.default_rng(0)
     frequencies, offsets = rng.normal(size=(2, 8, 60)), rng.uniform(0.0, 2.0 * np.pi, (2, 60))

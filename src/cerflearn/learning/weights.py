@@ -23,7 +23,7 @@ from scipy.optimize import nnls
 
 from cerflearn._typing import Float64Array, IntArray
 
-# Eigenvalues below this share of the largest are rounding: A is a Gram matrix of n^2 rows.
+# Below this share a difference, or an eigenvalue beside the largest, is rounding.
 _NULL = 1e-12
 
 
@@ -57,12 +57,19 @@ class PairSums:
 
     def normal_equations(self) -> tuple[Float64Array, Float64Array]:
         """Return A (n_candidates, n_candidates) and b (n_candidates,)."""
-        linear: Float64Array = np.square(self.cross).sum(axis=0) - self.own
-        return np.square(self.gram) - self.squares, linear
+        linear = _difference(np.square(self.cross).sum(axis=0), self.own)
+        return _difference(np.square(self.gram), self.squares), linear
 
     def with_themselves(self) -> PairSums:
         """Return the sums from which pairs of a row with itself are not left out."""
         return replace(self, squares=np.zeros_like(self.squares), own=np.zeros_like(self.own))
+
+
+def _difference(left: Float64Array, right: Float64Array) -> Float64Array:
+    """Return left - right, and 0 where only rounding is left: no two rows have to do with it."""
+    difference = left - right
+    difference[np.abs(difference) <= _NULL * left] = 0.0
+    return difference
 
 
 def pair_block(_: object, teacher: NDArray[Any], learner: NDArray[Any]) -> PairSums:
