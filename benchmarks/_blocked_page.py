@@ -1,4 +1,4 @@
-"""The page docs/blocked.md, from the JSON of ``blocked``: no figure is written by hand."""
+"""The page docs/blocked.md: its tables and counts are from the JSON of ``blocked``."""
 
 from __future__ import annotations
 
