@@ -19,7 +19,7 @@ def weigh_and_refill(
     *,
     whole_bundles: bool,
 ) -> tuple[IntArray, Float64Array]:
-    r"""Weights w for which inner products of different rows approximate the teacher's.
+    """Weights w for which inner products of different rows approximate the teacher's.
 
     A projection with weight 0 gives its place to the next candidate not tried yet, until all
     weights are positive or no candidate is left; the number of projections does not change.
