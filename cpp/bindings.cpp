@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "cerf/features.h"
+#include "cerf/output_memory.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -80,6 +81,16 @@ cerf::Input<T> input_of(const Matrix<T>& X, int32_t n_features) {
   require(static_cast<int64_t>(X.shape(1)) == n_features, "X has another width than the model");
   return {X.data(), static_cast<int64_t>(X.shape(0)), static_cast<int64_t>(X.shape(1)), X.stride(0),
           X.stride(1)};
+}
+
+// Array of any content, in memory that is kept for the next one when the array is gone.
+template <class T>
+nb::ndarray<nb::numpy, T> large_output(int64_t n_rows, int64_t n_columns) {
+  require(n_rows > 0 && n_columns > 0 && n_rows <= INT64_MAX / 16 / n_columns,
+          "an output needs rows and columns, and no more bytes than can be addressed");
+  auto* memory = new cerf::OutputMemory(n_rows * n_columns * int64_t(sizeof(T)));
+  nb::capsule owner(memory, [](void* p) noexcept { delete static_cast<cerf::OutputMemory*>(p); });
+  return nb::ndarray<nb::numpy, T>(memory->data(), {size_t(n_rows), size_t(n_columns)}, owner);
 }
 
 template <class T>
@@ -368,6 +379,11 @@ NB_MODULE(_core, m) {
   m.def("sine_turns", &trigonometric<double, true>, exact("phases"), "level"_a);
   m.def("walsh_hadamard", &walsh_hadamard<float>, exact("rows"), "level"_a);
   m.def("walsh_hadamard", &walsh_hadamard<double>, exact("rows"), "level"_a);
+  m.def("large_output_float32", &large_output<float>, "n_rows"_a, "n_columns"_a);
+  m.def("large_output_float64", &large_output<double>, "n_rows"_a, "n_columns"_a);
+  m.def("set_kept_output_limit", &cerf::set_kept_output_limit, "n_bytes"_a);
+  m.def("kept_output_limit", &cerf::kept_output_limit);
+  m.def("kept_output_bytes", &cerf::kept_output_bytes);
   m.def("fma_peak", &fma_peak);
   m.def("levels", &levels);
   m.def("compiler", [] {

@@ -15,8 +15,10 @@ std::atomic<int> thread_cap{0};
 // Panels that a thread takes at a time, and the rows below which a second thread does not pay.
 constexpr int64_t kPanelsPerTurn = 4;
 constexpr int64_t kRowsPerThread = 128;
-// Whole cache lines for any step size: a multiple of 6 x 2 and of 16.
+// A step, of at most 32 rows, fits beside the rows of a cache line that is not complete yet.
 constexpr int32_t kSinkRows = 48;
+// Outputs of so many bytes leave the caches before anybody reads them.
+constexpr int64_t kCachedBytes = int64_t(32) << 20;
 
 template <class T>
 struct Workspace {
@@ -118,6 +120,9 @@ bool Model<T>::run_batch(const Input<T>& X, const Head<T>* head, T* out, int n_t
   const bool contiguous = X.column_stride == 1 && X.row_stride == X.n_columns;
   const int64_t panel_bytes = int64_t(width) * n_features_ * int64_t(sizeof(T));
   const int64_t prefetch_bytes = panel_bytes / n_projections_;
+  const int64_t row_bytes = int64_t(n_outputs_) * int64_t(sizeof(T));
+  const bool past_caches = head == nullptr && X.n_rows * row_bytes > kCachedBytes &&
+                           row_bytes % 64 == 0 && reinterpret_cast<uintptr_t>(out) % 64 == 0;
   std::atomic<int64_t> next{0};
   std::atomic<bool> finite{true};
 
@@ -151,6 +156,7 @@ bool Model<T>::run_batch(const Input<T>& X, const Head<T>* head, T* out, int n_t
         } else {
           sink.out = out + first * n_outputs_;
           sink.out_stride = n_outputs_;
+          sink.past_caches = past_caches;
         }
         structure_->run_panel(space.panel.data(), space.scratch.data(), sink);
         if (head != nullptr) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cerf/features.h"
+#include "cerf/output_memory.h"
 #include "reference.h"
 
 namespace {
@@ -246,6 +247,63 @@ void check_concurrent_calls(const Map<T>& map) {
   });
 }
 
+// Outputs too large for the caches, written past them, have the bits of small ones.
+template <class T>
+void check_large_output(const Map<T>& map) {
+  constexpr int64_t period = 454;
+  const int64_t row_bytes = map.outputs.n_outputs * int64_t(sizeof(T));
+  const int64_t n = (int64_t(33) << 20) / row_bytes + 5, D = map.n_features;
+  const std::vector<T> some = expected_of(map, period).X;
+  std::vector<T> X(size_t(n * D));
+  for (size_t i = 0; i < X.size(); i++) X[i] = some[i % some.size()];
+  for_each_level<T>([&](const KernelTable<T>& kernels) {
+    const cerf::Model<T> model = model_of(map, kernels);
+    const std::vector<T> rows = transformed(model, some.data(), period, 1);
+    for (const int n_threads : {1, 3}) {
+      const cerf::OutputMemory memory(n * row_bytes);
+      char* const out = static_cast<char*>(memory.data());
+      bool same = model.transform({X.data(), n, D, D, 1}, reinterpret_cast<T*>(out), n_threads);
+      for (int64_t first = 0; same && first < n; first += period) {
+        const int64_t n_bytes = std::min(period, n - first) * row_bytes;
+        same = std::memcmp(out + first * row_bytes, rows.data(), size_t(n_bytes)) == 0;
+      }
+      expect(same, "%s %s %s: a large output has other bits", kernels.level, kTypeName<T>,
+             map.name.c_str());
+    }
+  });
+}
+
+void test_output_memory() {
+  constexpr int64_t size = int64_t(5) << 20, limit = int64_t(256) << 20;
+  cerf::set_kept_output_limit(0);
+  expect(cerf::kept_output_bytes() == 0, "a limit of 0 keeps memory");
+  cerf::set_kept_output_limit(limit);
+  void* first = nullptr;
+  {
+    const cerf::OutputMemory a(size), b(size);
+    first = b.data();
+    expect(a.data() != b.data(), "two outputs share memory");
+    for (const cerf::OutputMemory* output : {&a, &b}) {
+      expect(reinterpret_cast<uintptr_t>(output->data()) % (2 << 20) == 0, "not aligned");
+      std::memset(output->data(), 1, size);  // every byte is there
+    }
+    expect(cerf::kept_output_bytes() == 0, "memory in use counts as kept");
+  }
+  expect(cerf::kept_output_bytes() == 2 * size, "memory is not kept");
+  {
+    const cerf::OutputMemory small(size / 3), large(4 * size), other(size - 1);
+    expect(cerf::kept_output_bytes() == size, "kept memory went to an output of another size");
+    const cerf::OutputMemory again(size);
+    expect(cerf::kept_output_bytes() == 0, "kept memory is not used again");
+    expect(again.data() == first || other.data() == first, "kept memory is not used again");
+  }
+  for (int i = 1; i <= 20; i++) const cerf::OutputMemory more(i * 3 * size);
+  expect(cerf::kept_output_bytes() <= limit, "more is kept than the limit");
+  cerf::set_kept_output_limit(size);
+  expect(cerf::kept_output_bytes() <= size, "a lower limit does not free memory");
+  cerf::set_kept_output_limit(limit);
+}
+
 template <class T>
 void test_cosine() {
   Random random(3);
@@ -367,6 +425,16 @@ void test_rows_scores_and_threads() {
   check_all(fastfood_case<T>(16, 16, 2, true, false, false, Pairing::odd));
 }
 
+// Of whole cache lines a row, which are written past the caches, and of others.
+template <class T>
+void test_large_outputs() {
+  check_large_output(dense_case<T>(3, 128, Pairing::none));
+  check_large_output(dense_case<T>(3, 127, Pairing::none));
+  check_large_output(masked_case<T>(9, 64, 1, 1, false, Pairing::none));
+  check_large_output(masked_case<T>(18, 64, 16, 4, false, Pairing::paired));
+  check_large_output(fastfood_case<T>(8, 8, 12, false, true, false, Pairing::paired));
+}
+
 template <class T>
 void test_all() {
   test_cosine<T>();
@@ -375,12 +443,14 @@ void test_all() {
   test_masked<T>();
   test_fastfood<T>();
   test_rows_scores_and_threads<T>();
+  test_large_outputs<T>();
 }
 
 }  // namespace
 
 int main() {
   cerf::set_num_threads(3);  // also on machines with fewer cores
+  test_output_memory();
   test_all<float>();
   test_all<double>();
   std::printf("%d passed, %d failed\n", n_passed, n_failed);

@@ -111,7 +111,8 @@ struct Sink {
   const T* amplitudes;  // (n_projections,)
   T* out;               // (n_samples, .) or null
   int64_t out_stride;
-  const T* coef;  // (n_scores, n_outputs) or null
+  bool past_caches;  // lines of the output are aligned, and too many for the caches
+  const T* coef;     // (n_scores, n_outputs) or null
   int32_t n_scores;
   T* scores;  // (n_scores, width)
   // The next panel's rows of X are brought closer while this panel is computed.

@@ -8,7 +8,7 @@
 namespace cerf::CERF_LEVEL {
 
 // Transposes the filled rows into the output.
-template <class T>
+template <class T, bool kStream>
 void store_rows(const Sink<T>& sink, int32_t n_rows) {
   constexpr int w = kLanes<T, kNarrowBytes>;
   constexpr int line = 64 / static_cast<int>(sizeof(T));
@@ -28,7 +28,12 @@ void store_rows(const Sink<T>& sink, int32_t n_rows) {
       }
       CERF_UNROLL for (int i = 0; i < w; i++) {
         CERF_UNROLL for (int p = 0; p < parts; p++) {
-          store_any<T, kNarrowBytes>(out + (s + i) * sink.out_stride + r + p * w, block[p][i]);
+          T* const place = out + (s + i) * sink.out_stride + r + p * w;
+          if (kStream) {
+            stream<T, kNarrowBytes>(place, block[p][i]);
+          } else {
+            store_any<T, kNarrowBytes>(place, block[p][i]);
+          }
         }
       }
     }
@@ -74,27 +79,42 @@ void score_rows(const Sink<T>& sink, int32_t n_rows) {
   }
 }
 
+// Hands on the first `n_rows` filled rows; the rest move to the front.
 template <class T>
-void flush(Sink<T>& sink) {
-  int32_t n_rows = sink.filled;
-  // The last sine of an odd paired map is computed and dropped here.
-  if (n_rows > sink.n_outputs - sink.next_output) n_rows = sink.n_outputs - sink.next_output;
-  if (sink.out != nullptr) {
-    store_rows(sink, n_rows);
-  } else if (sink.width == kPanelWidth<T>) {
-    score_rows<T, 4, kVectorBytes == 64 ? 4 : 2, kVectorBytes>(sink, n_rows);
+void pass_on(Sink<T>& sink, int32_t n_rows) {
+  if (sink.out == nullptr) {
+    if (sink.width == kPanelWidth<T>) {
+      score_rows<T, 4, kVectorBytes == 64 ? 4 : 2, kVectorBytes>(sink, n_rows);
+    } else {
+      score_rows<T, 8, 1, kNarrowBytes>(sink, n_rows);
+    }
+  } else if (sink.past_caches) {
+    store_rows<T, true>(sink, n_rows);
   } else {
-    score_rows<T, 8, 1, kNarrowBytes>(sink, n_rows);
+    store_rows<T, false>(sink, n_rows);
   }
   sink.next_output += n_rows;
-  sink.filled = 0;
+  sink.filled -= n_rows;
+  const int64_t row = sink.width;
+  std::memmove(sink.rows, sink.rows + n_rows * row, size_t(sink.filled * row) * sizeof(T));
 }
 
-// Makes room for `n_projections` more.
+// Hands on what is left of a panel.
+template <class T>
+void flush(Sink<T>& sink) {
+  // The last sine of an odd paired map is computed and dropped here.
+  const int32_t n_left = sink.n_outputs - sink.next_output;
+  if (sink.filled > n_left) sink.filled = n_left;
+  pass_on(sink, sink.filled);
+  if (sink.past_caches) fence_streams();
+}
+
+// Makes room for `n_projections` more. The output leaves in whole cache lines.
 template <class T>
 CERF_INLINE void reserve(Sink<T>& sink, int32_t n_projections) {
+  constexpr int32_t line = 64 / static_cast<int32_t>(sizeof(T));
   const int32_t rows = sink.paired ? 2 * n_projections : n_projections;
-  if (sink.filled + rows > sink.capacity) flush(sink);
+  if (sink.filled + rows > sink.capacity) pass_on(sink, sink.filled / line * line);
 }
 template <class T>
 CERF_INLINE void advance(Sink<T>& sink, int32_t n_projections) {

@@ -68,6 +68,25 @@ template <class T, int B = kVectorBytes>
 CERF_INLINE void store_any(T* p, Vec<T, B> v) {
   *reinterpret_cast<typename VectorOf<T, B>::unaligned*>(p) = v;
 }
+// Stores past the caches, in vectors of at most 32 bytes; p is aligned to B bytes. Other threads
+// see the values after fence_streams().
+template <class T, int B>
+CERF_INLINE void stream(T* p, Vec<T, B> v) {
+#if defined(__clang__)
+  __builtin_nontemporal_store(v, reinterpret_cast<Vec<T, B>*>(p));
+#elif defined(__AVX__)
+  __builtin_ia32_movntps256(reinterpret_cast<float*>(p), reinterpret_cast<Vec<float, B>&>(v));
+#elif defined(__SSE__)
+  __builtin_ia32_movntps(reinterpret_cast<float*>(p), reinterpret_cast<Vec<float, B>&>(v));
+#else
+  store<T, B>(p, v);
+#endif
+}
+CERF_INLINE void fence_streams() {
+#if defined(__SSE__)
+  __builtin_ia32_sfence();
+#endif
+}
 template <class T, int B>
 CERF_INLINE T sum_lanes(Vec<T, B> v) {
   T total = 0;

@@ -1,4 +1,4 @@
-"""The only importer of the compiled extension: instruction-set level, threads, model objects."""
+"""The only importer of the compiled extension: level, threads, model objects, outputs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,16 @@ from cerflearn._native._core import (
     finish_phases,
     fma_peak,
     get_num_threads,
+    kept_output_bytes,
+    kept_output_limit,
     levels,
     masked_model,
+    set_kept_output_limit,
     set_num_threads,
     sine_turns,
     walsh_hadamard,
 )
+from cerflearn._native._outputs import empty_output
 
 __all__ = [
     "Model",
@@ -28,12 +32,16 @@ __all__ = [
     "cosine_turns",
     "current_level",
     "dense_model",
+    "empty_output",
     "fastfood_model",
     "finish_phases",
     "fma_peak",
     "get_num_threads",
+    "kept_output_bytes",
+    "kept_output_limit",
     "levels",
     "masked_model",
+    "set_kept_output_limit",
     "set_num_threads",
     "sine_turns",
     "use_level",

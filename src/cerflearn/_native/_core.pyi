@@ -138,6 +138,17 @@ def sine_turns(phases: FloatArray, level: str, /) -> Any:
 def walsh_hadamard(rows: FloatArray, level: str, /) -> None:
     """``rows @ scipy.linalg.hadamard(d)`` in place; rows (n, d) C-contiguous, d a power of two."""
 
+def large_output_float32(n_rows: int, n_columns: int) -> NDArray[np.float32]:
+    """Array of any content in aligned memory that is kept for the next one."""
+
+def large_output_float64(n_rows: int, n_columns: int) -> NDArray[np.float64]:
+    """Array of any content in aligned memory that is kept for the next one."""
+
+def set_kept_output_limit(n_bytes: int) -> None:
+    """Most bytes to keep of large outputs that are gone."""
+
+def kept_output_limit() -> int: ...
+def kept_output_bytes() -> int: ...
 def fma_peak(dtype: str, level: str, /) -> float:
     """Measured fused multiply-add throughput of one thread, in GFLOP/s (two flops an FMA)."""
 

@@ -176,7 +176,7 @@ class FeatureMap(ABC):
         model = self.model(X.dtype)
         if not X.flags.aligned:
             X = X.copy()
-        out = np.empty((X.shape[0], self.n_outputs), X.dtype)
+        out = _native.empty_output(X.shape[0], self.n_outputs, X.dtype)
         return out if model.transform(X, out, n_threads) else None
 
     def transform(self, X: FloatArray, *, n_threads: int = 1) -> FloatArray:

@@ -26,7 +26,7 @@ def transform_sparse(feature_map: FeatureMap, X: Any, n_threads: int) -> FloatAr
     n_samples, n_features = X.shape
     if n_features != feature_map.n_features:
         raise ValueError(f"X has {n_features} features, the map {feature_map.n_features}.")
-    out = np.empty((n_samples, feature_map.n_outputs), X.dtype)
+    out = _native.empty_output(n_samples, feature_map.n_outputs, X.dtype)
     if _product_is_quicker(feature_map, X):
         blocks = _row_blocks(n_samples, _BLOCK_ELEMENTS // feature_map.n_projections)
         finite = all(_run_product(feature_map, X[rows], out[rows]) for rows in blocks)
