@@ -118,20 +118,26 @@ bool scores(const PyModel& self, Matrix<T> X, RowMajor<T> coef, Vector<T> interc
   return model.scores(input, head, out.data(), n_threads);
 }
 
+void require_single_if(bool rectified, bool paired) {
+  require(!(rectified && paired), "rectified features have no sine: paired must be false");
+}
+
 cerf::Outputs outputs_of(const Vector<double>& offsets, const Vector<double>& amplitudes,
-                         int32_t n_outputs, bool paired) {
+                         int32_t n_outputs, bool paired, bool rectified = false) {
   const int64_t P = static_cast<int64_t>(offsets.shape(0));
   require(P > 0 && P < (int64_t(1) << 30), "a map needs between one and 2^30 projections");
   require(static_cast<int64_t>(amplitudes.shape(0)) == P,
           "amplitudes and offsets differ in length");
   require(paired ? (n_outputs == 2 * P || n_outputs == 2 * P - 1) : n_outputs == P,
           "n_outputs does not fit the number of projections");
+  require_single_if(rectified, paired);
   require_finite(offsets, "offsets must be finite");
   require_finite(amplitudes, "amplitudes must be finite");
   return {{offsets.data(), offsets.data() + P},
           {amplitudes.data(), amplitudes.data() + P},
           n_outputs,
-          paired};
+          paired,
+          rectified};
 }
 
 template <class T, class Map, class Pack>
@@ -171,8 +177,8 @@ PyModel dense_model(RowMajor<double> frequencies, Vector<double> offsets, Vector
 PyModel masked_model(int64_t n_features, Vector<int64_t> mask_pointers, Vector<int32_t> mask_inputs,
                      Vector<int64_t> projection_pointers, Vector<double> values, int group_size,
                      Vector<double> offsets, Vector<double> amplitudes, int n_outputs, bool paired,
-                     const std::string& dtype, const std::string& level) {
-  const cerf::Outputs outputs = outputs_of(offsets, amplitudes, n_outputs, paired);
+                     const std::string& dtype, const std::string& level, bool rectified) {
+  const cerf::Outputs outputs = outputs_of(offsets, amplitudes, n_outputs, paired, rectified);
   const int64_t n_masks = static_cast<int64_t>(mask_pointers.shape(0)) - 1;
   require(n_masks > 0 && projection_pointers.shape(0) == mask_pointers.shape(0),
           "mask_pointers and projection_pointers must have n_masks + 1 entries");
@@ -269,7 +275,7 @@ PyModel fastfood_model(int64_t n_features, RowMajor<double> signs, RowMajor<doub
 
 template <class T>
 void finish_phases(Matrix<T> phases, Vector<T> offsets, Vector<T> amplitudes, Output<T> out,
-                   bool paired, const std::string& level) {
+                   bool paired, const std::string& level, bool rectified) {
   const cerf::KernelTable<T>& kernels = table_of<T>(level);
   const int64_t n = int64_t(phases.shape(0)), P = int64_t(phases.shape(1)),
                 K = int64_t(out.shape(1));
@@ -278,10 +284,11 @@ void finish_phases(Matrix<T> phases, Vector<T> offsets, Vector<T> amplitudes, Ou
               int64_t(out.shape(0)) == n,
           "phases, offsets, amplitudes and out do not fit each other");
   require(paired ? (K == 2 * P || K == 2 * P - 1) : K == P, "out has the wrong number of columns");
+  require_single_if(rectified, paired);
   nb::gil_scoped_release released;
   for (int64_t i = 0; i < n; i++) {
     kernels.finish_row(phases.data() + i * phases.stride(0), offsets.data(), amplitudes.data(),
-                       int32_t(P), int32_t(K), paired, out.data() + i * K);
+                       int32_t(P), int32_t(K), paired, rectified, out.data() + i * K);
   }
 }
 
@@ -365,14 +372,16 @@ NB_MODULE(_core, m) {
       .def_prop_ro("dtype", &PyModel::dtype)
       .def_prop_ro("level", &PyModel::level);
   m.def("dense_model", &dense_model);
-  m.def("masked_model", &masked_model);
+  m.def("masked_model", &masked_model, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+        nb::arg("rectified") = false);
   m.def("fastfood_model", &fastfood_model, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
         nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
         nb::arg(), nb::arg());
   m.def("finish_phases", &finish_phases<float>, exact("phases"), exact("offsets"),
-        exact("amplitudes"), exact("out"), "paired"_a, "level"_a);
+        exact("amplitudes"), exact("out"), "paired"_a, "level"_a, "rectified"_a);
   m.def("finish_phases", &finish_phases<double>, exact("phases"), exact("offsets"),
-        exact("amplitudes"), exact("out"), "paired"_a, "level"_a);
+        exact("amplitudes"), exact("out"), "paired"_a, "level"_a, "rectified"_a);
   m.def("cosine_turns", &trigonometric<float, false>, exact("phases"), "level"_a);
   m.def("cosine_turns", &trigonometric<double, false>, exact("phases"), "level"_a);
   m.def("sine_turns", &trigonometric<float, true>, exact("phases"), "level"_a);

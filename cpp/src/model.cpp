@@ -54,13 +54,10 @@ Model<T>::Model(std::unique_ptr<Structure<T>> structure, const Outputs& outputs,
       n_projections_(outputs.n_projections()),
       n_outputs_(outputs.n_outputs),
       paired_(outputs.paired),
-      offsets_(offset_turns_of<T>(outputs.offsets.data(), n_projections_)),
-      amplitudes_(n_projections_),
-      kernels_(kernels) {
-  for (int32_t k = 0; k < n_projections_; k++) {
-    amplitudes_[k] = static_cast<T>(outputs.amplitudes[size_t(k)]);
-  }
-}
+      rectified_(outputs.rectified),
+      offsets_(offset_turns_of<T>(outputs)),
+      amplitudes_(packed_amplitudes_of<T>(outputs)),
+      kernels_(kernels) {}
 
 template <class T>
 int64_t Model<T>::n_bytes() const {
@@ -93,7 +90,7 @@ bool Model<T>::run_rows(const Input<T>& X, const Head<T>* head, T* out) const {
     structure_->run_row(x.data(), scratch.data(), phases.data());
     T* row = head != nullptr ? features.data() : out + i * n_outputs_;
     kernels_.finish_row(phases.data(), offsets_.data(), amplitudes_.data(), n_projections_,
-                        n_outputs_, paired_, row);
+                        n_outputs_, paired_, rectified_, row);
     if (head == nullptr) continue;
     for (int32_t c = 0; c < head->n_scores; c++) {
       out[i * head->n_scores + c] =
@@ -143,6 +140,7 @@ bool Model<T>::run_batch(const Input<T>& X, const Head<T>* head, T* out, int n_t
         sink.n_samples = count;
         sink.n_outputs = n_outputs_;
         sink.paired = paired_;
+        sink.rectified = rectified_;
         sink.amplitudes = amplitudes_.data();
         if (contiguous && p + 1 < std::min(begin + turn, n_panels)) {
           sink.next_input = reinterpret_cast<const char*>(X.data + (first + width) * X.row_stride);

@@ -41,8 +41,7 @@ template <class T>
 class SharedStructure final : public Structure<T> {
  public:
   SharedStructure(const MaskView& view, const Outputs& outputs, const KernelTable<T>& kernels)
-      : kernels_(kernels),
-        offsets_(offset_turns_of<T>(outputs.offsets.data(), outputs.n_projections())) {
+      : kernels_(kernels), offsets_(offset_turns_of<T>(outputs)) {
     pack_steps(view);
     pack_row_source(view);
   }
@@ -167,7 +166,7 @@ class ChunkedStructure final : public Structure<T> {
   ChunkedStructure(const MaskedMap& map, const Outputs& outputs, const KernelTable<T>& kernels)
       : kernels_(kernels),
         n_projections_(outputs.n_projections()),
-        offsets_(offset_turns_of<T>(outputs.offsets.data(), outputs.n_projections())) {
+        offsets_(offset_turns_of<T>(outputs)) {
     collect_projections(map);
     pack_chunks(map.n_features);
     pack_groups(map.group_size);
@@ -290,7 +289,7 @@ class FastfoodStructure final : public Structure<T> {
         signs_(copy_of<T>(map.signs, int64_t(map.padded) * (map.shared_signs ? 1 : map.n_blocks))),
         gaussian_diag_(copy_of<T>(map.gaussian_diag, int64_t(map.padded) * map.n_blocks)),
         row_scale_(turns_of<T>(map.row_scale, outputs.n_projections())),
-        offsets_(offset_turns_of<T>(outputs.offsets.data(), outputs.n_projections())),
+        offsets_(offset_turns_of<T>(outputs)),
         permutation_(copy_of<int32_t>(map.permutation, int64_t(map.padded) * map.n_blocks)),
         kept_rows_(copy_of<int32_t>(map.kept_rows, outputs.n_projections())),
         kept_pointers_(copy_of<int64_t>(map.kept_pointers, map.n_blocks + 1)) {

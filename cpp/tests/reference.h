@@ -1,13 +1,15 @@
 // Maps in plain arrays and what they must give, in long double.
 //
 // Tolerances are the promised bounds, never tuned (cpp/README.md):
-//   whole map: amplitude * (cosine bound + 2 pi u (m + 2) (sum |w_i x_i| + |b|)), phases in turns.
+//   whole map: amplitude * (cosine bound + 2 pi u (m + 2) (sum |w_i x_i| + |b|)), phases in turns;
+//   rectified: amplitude * 2 pi u (m + 4) (sum |w_i x_i| + |b|).
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cerf/features.h"
@@ -63,7 +65,8 @@ struct Map {
   Outputs outputs;
   virtual ~Map() = default;
   virtual Packed<T> pack(const KernelTable<T>&) const = 0;
-  // In turns, offsets included: phases of one row and the bound of their errors.
+  // In turns, offsets included: phases of one row and the bound of their errors, which for a
+  // rectified map has the two roundings of the amplitude and of the product with it as well.
   virtual void phases(const T* x, Real* phases, Real* errors) const = 0;
 };
 
@@ -86,6 +89,7 @@ struct MaskedCase : Map<T> {
 
   void phases(const T* x, Real* phases, Real* errors) const override {
     const double* block = values.data();
+    const int64_t n_more_roundings = this->outputs.rectified ? 4 : 2;
     for (size_t m = 0; m + 1 < mask_pointers.size(); m++) {
       const int64_t n_inputs = mask_pointers[m + 1] - mask_pointers[m];
       const int64_t first = projection_pointers[m], count = projection_pointers[m + 1] - first;
@@ -99,7 +103,7 @@ struct MaskedCase : Map<T> {
           size += std::fabs(term);
         }
         phases[first + f] = sum / kTwoPi;
-        errors[first + f] = kUnit<T> * Real(n_inputs + 2) * size / kTwoPi;
+        errors[first + f] = kUnit<T> * Real(n_inputs + n_more_roundings) * size / kTwoPi;
       }
       block += n_inputs * count;
     }
@@ -128,6 +132,22 @@ MaskedCase<T> dense_case(int32_t n_features, int32_t n_projections, Pairing pair
   std::vector<int32_t> all;
   for (int32_t d = 0; d < n_features; d++) all.push_back(d);
   map.add_mask(all, n_projections, random);
+  return map;
+}
+
+// The same map with a mask of all inputs.
+template <class T>
+MaskedCase<T> full_mask_case(int32_t n_features, int32_t n_projections) {
+  MaskedCase<T> map = dense_case<T>(n_features, n_projections, Pairing::none);
+  map.name += " as mask";
+  map.dense = false;
+  return map;
+}
+
+template <class T>
+MaskedCase<T> rectified(MaskedCase<T> map) {
+  map.name += " rectified";
+  map.outputs.rectified = true;
   return map;
 }
 
@@ -262,6 +282,19 @@ struct Expected {
   std::vector<Real> features, bounds;
 };
 
+// Feature of one column and the bound of its error, from a phase in turns and the bound of its own.
+template <class T>
+std::pair<Real, Real> feature_of(const Outputs& outputs, size_t column, Real phase, Real error) {
+  const Real amplitude = outputs.amplitudes[outputs.paired ? column / 2 : column];
+  if (outputs.rectified) {
+    return {amplitude * kTwoPi * std::max(phase, Real(0)), amplitude * kTwoPi * error};
+  }
+  const Real angle = kTwoPi * (phase - std::round(phase));
+  const bool sine = outputs.paired && column % 2 == 1;
+  return {amplitude * (sine ? std::sin(angle) : std::cos(angle)),
+          amplitude * (kCosineBound<T> + kTwoPi * error)};
+}
+
 template <class T>
 Expected<T> expected_of(const Map<T>& map, int64_t n_rows) {
   Random random(uint64_t(n_rows) + uint64_t(map.n_features));
@@ -275,11 +308,9 @@ Expected<T> expected_of(const Map<T>& map, int64_t n_rows) {
     map.phases(expected.X.data() + i * D, phases.data(), errors.data());
     for (size_t column = 0; column < size_t(map.outputs.n_outputs); column++) {
       const size_t k = map.outputs.paired ? column / 2 : column;
-      const Real angle = kTwoPi * (phases[k] - std::round(phases[k]));
-      const Real amplitude = map.outputs.amplitudes[k];
-      const bool sine = map.outputs.paired && column % 2 == 1;
-      expected.features.push_back(amplitude * (sine ? std::sin(angle) : std::cos(angle)));
-      expected.bounds.push_back(amplitude * (kCosineBound<T> + kTwoPi * errors[k]));
+      const auto [feature, bound] = feature_of<T>(map.outputs, column, phases[k], errors[k]);
+      expected.features.push_back(feature);
+      expected.bounds.push_back(bound);
     }
   }
   return expected;

@@ -168,7 +168,8 @@ void check_non_finite(const Map<T>& map, const std::vector<int64_t>& row_counts)
   });
 }
 
-// The largest finite inputs overflow the phase: the result must still be a bounded number.
+// The largest finite inputs overflow the phase: the result must still be a bounded number, or one
+// that is positive or infinite, but not NaN, if the map is rectified.
 template <class T>
 void check_huge_inputs(const Map<T>& map) {
   for_each_level<T>([&](const KernelTable<T>& kernels) {
@@ -178,10 +179,11 @@ void check_huge_inputs(const Map<T>& map) {
       for (size_t i = 0; i < X.size(); i++) {
         X[i] = (i % 2 == 0 ? 1 : -1) * std::numeric_limits<T>::max();
       }
-      bool bounded =
-          model.transform({X.data(), n, map.n_features, map.n_features, 1}, out.data(), 1);
-      for (const T value : out) bounded = bounded && std::fabs(value) <= 1;
-      expect(bounded, "%s %s %s n=%d: huge inputs", kernels.level, kTypeName<T>, map.name.c_str(),
+      bool legal = model.transform({X.data(), n, map.n_features, map.n_features, 1}, out.data(), 1);
+      for (const T value : out) {
+        legal = legal && (map.outputs.rectified ? value >= 0 : std::fabs(value) <= 1);
+      }
+      expect(legal, "%s %s %s n=%d: huge inputs", kernels.level, kTypeName<T>, map.name.c_str(),
              int(n));
     }
   });
@@ -389,6 +391,46 @@ void test_masked() {
 }
 
 template <class T>
+void test_rectified() {
+  Random random(13);
+  for (const int32_t size : {1, 2, 5, 8, 15, 16, 17, 31, 33, 65}) {
+    check_transform(rectified(dense_case<T>(size, 13, Pairing::none)), kFewRows, false);
+    check_transform(rectified(full_mask_case<T>(17, size)), kFewRows, false);
+  }
+  for (const int32_t group_size : {1, 2, 4, 8, 16}) {
+    for (const int32_t per_mask : {1, 2, 3, 7, 17}) {
+      const int32_t n_projections = 1 + random.below(40);
+      check_transform(
+          rectified(masked_case<T>(33, n_projections, per_mask, group_size, true, Pairing::none)),
+          {1, 13, 64, 65}, random.below(3) == 0);
+    }
+    check_transform(rectified(masked_case<T>(500, 9, 1, group_size, true, Pairing::none)), {2, 67},
+                    false);
+  }
+}
+
+// What sparse rows go through: two operations, each rounded once, so the bits are known.
+template <class T>
+void test_rectified_finish_row() {
+  for (int32_t n = 1; n <= 40; n++) {
+    Random random(static_cast<uint64_t>(n));
+    std::vector<T> phases, offsets, amplitudes, exact;
+    for (int32_t k = 0; k < n; k++) {
+      phases.push_back(static_cast<T>(3 * random.symmetric()));
+      offsets.push_back(static_cast<T>(3 * random.symmetric()));
+      amplitudes.push_back(static_cast<T>(random.symmetric()));
+      exact.push_back(std::max(phases.back() + offsets.back(), T(0)) * amplitudes.back());
+    }
+    for_each_level<T>([&](const KernelTable<T>& kernels) {
+      std::vector<T> out(static_cast<size_t>(n));
+      kernels.finish_row(phases.data(), offsets.data(), amplitudes.data(), n, n, false, true,
+                         out.data());
+      expect(out == exact, "%s %s finish_row n=%d, rectified", kernels.level, kTypeName<T>, n);
+    });
+  }
+}
+
+template <class T>
 void test_fastfood() {
   Random random(11);
   for (int32_t padded = 2; padded <= 2048; padded *= 2) {
@@ -421,6 +463,10 @@ void test_rows_scores_and_threads() {
   check_all(masked_case<T>(21, 25, 1, 2, true, Pairing::none));
   check_all(masked_case<T>(21, 11, 1, 8, false, Pairing::odd));
   check_all(masked_case<T>(18, 26, 8, 4, false, Pairing::paired));
+  check_all(rectified(full_mask_case<T>(19, 27)));
+  check_all(rectified(masked_case<T>(21, 25, 1, 2, true, Pairing::none)));
+  check_all(rectified(masked_case<T>(21, 11, 1, 8, false, Pairing::none)));
+  check_all(rectified(masked_case<T>(18, 26, 8, 4, false, Pairing::none)));
   check_all(fastfood_case<T>(11, 16, 3, false, true, true, Pairing::none));
   check_all(fastfood_case<T>(16, 16, 2, true, false, false, Pairing::odd));
 }
@@ -432,6 +478,7 @@ void test_large_outputs() {
   check_large_output(dense_case<T>(3, 127, Pairing::none));
   check_large_output(masked_case<T>(9, 64, 1, 1, false, Pairing::none));
   check_large_output(masked_case<T>(18, 64, 16, 4, false, Pairing::paired));
+  check_large_output(rectified(masked_case<T>(18, 64, 16, 4, false, Pairing::none)));
   check_large_output(fastfood_case<T>(8, 8, 12, false, true, false, Pairing::paired));
 }
 
@@ -441,6 +488,8 @@ void test_all() {
   test_hadamard<T>();
   test_dense<T>();
   test_masked<T>();
+  test_rectified<T>();
+  test_rectified_finish_row<T>();
   test_fastfood<T>();
   test_rows_scores_and_threads<T>();
   test_large_outputs<T>();

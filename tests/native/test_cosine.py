@@ -162,7 +162,7 @@ def test_finish_phases_adds_the_offsets_and_multiplies_by_the_amplitudes(dtype, 
     phases, offsets, amplitudes = (rng.uniform(-2, 2, s).astype(dtype) for s in [(4, n), n, n])
     turns = (phases + offsets).astype(np.longdouble)
     out = np.empty((4, 2 * n - 1 if paired else n), dtype)
-    _native.finish_phases(phases, offsets, amplitudes, out, paired, level)
+    _native.finish_phases(phases, offsets, amplitudes, out, paired, level, False)
     step = 2 if paired else 1
     bound = 2 * (COSINE_BOUND[dtype] + 2 * UNIT[dtype])
     np.testing.assert_allclose(
@@ -171,6 +171,18 @@ def test_finish_phases_adds_the_offsets_and_multiplies_by_the_amplitudes(dtype, 
     if paired:
         sines = (amplitudes * sine_of_turns(turns)).astype(float)[:, : n - 1]
         np.testing.assert_allclose(out[:, 1::2], sines, rtol=0, atol=bound)
+
+
+@each_level
+@each_dtype
+@pytest.mark.parametrize("n", [1, 3, 8, 17])
+def test_finish_phases_of_rectified_maps_takes_positive_parts(dtype, level, n):
+    rng = np.random.default_rng(n)
+    phases, offsets, amplitudes = (rng.uniform(-2, 2, s).astype(dtype) for s in [(4, n), n, n])
+    out = np.empty((4, n), dtype)
+    _native.finish_phases(phases, offsets, amplitudes, out, False, level, True)
+    # Two operations, each rounded once: the bits are known.
+    np.testing.assert_array_equal(out, np.maximum(phases + offsets, 0) * amplitudes)
 
 
 def test_coefficients_are_what_the_tool_writes():

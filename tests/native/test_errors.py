@@ -228,13 +228,25 @@ def test_cosine_takes_one_dimension_of_floats(function):
 def test_finish_phases_checks_its_shapes(shapes, paired):
     arrays = [np.zeros(shape) for shape in shapes]
     with pytest.raises(ValueError, match=r"fit|columns"):
-        _native.finish_phases(*arrays, paired, LEVEL)
+        _native.finish_phases(*arrays, paired, LEVEL, False)
 
 
 def test_finish_phases_refuses_columns_that_are_not_contiguous():
     with pytest.raises(ValueError, match="contiguous"):
         _native.finish_phases(
-            np.zeros((3, 8))[:, ::2], np.zeros(4), np.zeros(4), np.zeros((3, 4)), False, LEVEL
+            np.zeros((3, 8))[:, ::2], *np.zeros((2, 4)), np.zeros((3, 4)), False, LEVEL, False
+        )
+
+
+def test_rectified_features_cannot_be_paired():
+    message = "rectified features have no sine: paired must be false"
+    paired = MASKED.native_arguments(paired=True, n_outputs=2 * len(MASKED.offsets))
+    assert _native.masked_model(*paired, "float64", LEVEL, False)
+    with pytest.raises(ValueError, match=message):
+        _native.masked_model(*paired, "float64", LEVEL, True)
+    with pytest.raises(ValueError, match=message):
+        _native.finish_phases(
+            np.zeros((3, 4)), *np.zeros((2, 4)), np.zeros((3, 8)), True, LEVEL, True
         )
 
 

@@ -23,7 +23,16 @@ MAPS = {
         27, 32, 3, pairing, kept_fraction=0.4, **options
     ),
 }
-each_map = pytest.mark.parametrize("kind", MAPS)
+# Rectified maps have single outputs.
+RECTIFIED = {
+    "rectified_independent": lambda **options: masked_map(37, 21, 1, 1, rectified=True, **options),
+    "rectified_grouped": lambda **options: masked_map(45, 11, 1, 8, rectified=True, **options),
+    "rectified_shared": lambda **options: masked_map(37, 29, 8, 4, rectified=True, **options),
+}
+ALL_MAPS = MAPS | RECTIFIED
+each_cosine_map = pytest.mark.parametrize("kind", MAPS)
+each_rectified_map = pytest.mark.parametrize("kind", RECTIFIED)
+each_map = pytest.mark.parametrize("kind", ALL_MAPS)
 # Around the one-row form, the panel widths of both types (32, 64) and the Fastfood widths.
 ROW_COUNTS = (1, 2, 5, 6, 11, 12, 23, 24, 25, 31, 32, 33, 63, 64, 65, 70)
 
@@ -32,6 +41,12 @@ def transform(model, X, n_threads=1):
     out = np.full((len(X), model.n_outputs), np.nan, dtype=model.dtype)
     assert model.transform(X, out, n_threads)
     return out
+
+
+def huge_inputs(n, model):
+    X = np.full((n, model.n_features), np.finfo(model.dtype).max, model.dtype)
+    X[:, ::2] *= -1
+    return X
 
 
 def assert_within_bound(case, dtype, level, row_counts=(1, 70)):
@@ -46,9 +61,27 @@ def assert_within_bound(case, dtype, level, row_counts=(1, 70)):
 @each_level
 @each_dtype
 @each_pairing
-@each_map
+@each_cosine_map
 def test_any_number_of_rows_is_within_the_bound(kind, pairing, dtype, level):
     assert_within_bound(MAPS[kind](pairing), dtype, level, ROW_COUNTS)
+
+
+@each_level
+@each_dtype
+@each_rectified_map
+@pytest.mark.parametrize("turns", [1, 300])
+def test_any_number_of_rows_of_a_rectified_map_is_within_the_bound(kind, turns, dtype, level):
+    assert_within_bound(RECTIFIED[kind](turns=turns), dtype, level, ROW_COUNTS)
+
+
+@each_level
+@each_dtype
+@pytest.mark.parametrize("group_size", [1, 4, 16])
+@pytest.mark.parametrize("per_mask", [1, 2, 3, 17])
+@pytest.mark.parametrize("n_features", [1, 61, 500])
+def test_rectified_map_of_any_grouping(n_features, per_mask, group_size, dtype, level):
+    case = masked_map(n_features, 35, per_mask, group_size, holes=True, rectified=True)
+    assert_within_bound(case, dtype, level)
 
 
 @each_level
@@ -121,7 +154,7 @@ def test_fastfood_errors_grow_like_independent_roundings(padded, dtype, level):
 
 @each_level
 @each_dtype
-@each_map
+@each_cosine_map
 @pytest.mark.parametrize("turns", [10, 300])
 def test_large_phases_are_within_the_bound(kind, turns, dtype, level):
     case = MAPS[kind]("paired", turns=turns)
@@ -132,13 +165,20 @@ def test_large_phases_are_within_the_bound(kind, turns, dtype, level):
 
 @each_level
 @each_dtype
-@each_map
+@each_cosine_map
 def test_huge_finite_inputs_give_bounded_numbers(kind, dtype, level):
     model = MAPS[kind]().model(_native, dtype, level)
     for n in (1, 30):
-        X = np.full((n, model.n_features), np.finfo(dtype).max, dtype)
-        X[:, ::2] *= -1
-        assert np.abs(transform(model, X)).max() <= 1
+        assert np.abs(transform(model, huge_inputs(n, model))).max() <= 1
+
+
+@each_level
+@each_dtype
+@each_rectified_map
+def test_huge_finite_inputs_of_a_rectified_map_give_no_nan(kind, dtype, level):
+    model = RECTIFIED[kind]().model(_native, dtype, level)
+    for n in (1, 30):
+        assert (transform(model, huge_inputs(n, model)) >= 0).all()  # infinity is legal
 
 
 @each_level
@@ -146,7 +186,7 @@ def test_huge_finite_inputs_give_bounded_numbers(kind, dtype, level):
 @each_map
 @pytest.mark.parametrize("n", [3, 70])
 def test_memory_order_changes_no_bit(kind, n, dtype, level):
-    case = MAPS[kind]()
+    case = ALL_MAPS[kind]()
     model = case.model(_native, dtype, level)
     X = inputs(n, case.n_features, dtype)
     expected = transform(model, X)
@@ -172,7 +212,7 @@ def test_memory_order_changes_no_bit(kind, n, dtype, level):
 @each_dtype
 @each_map
 def test_threads_and_cuts_of_the_rows_change_no_bit(kind, dtype, level):
-    case = MAPS[kind]()
+    case = ALL_MAPS[kind]()
     model = case.model(_native, dtype, level)
     X = inputs(3 * 128 + 75, case.n_features, dtype)
     expected = transform(model, X)
@@ -194,7 +234,7 @@ def test_threads_and_cuts_of_the_rows_change_no_bit(kind, dtype, level):
 @each_dtype
 @each_map
 def test_one_row_form_agrees_with_the_batch_form(kind, dtype, level):
-    case = MAPS[kind]()
+    case = ALL_MAPS[kind]()
     model = case.model(_native, dtype, level)
     X = inputs(70, case.n_features, dtype)
     batch, (_, bound) = transform(model, X), case.features_and_bound(X, dtype)
@@ -210,7 +250,7 @@ def test_one_row_form_agrees_with_the_batch_form(kind, dtype, level):
 @pytest.mark.parametrize("n", [1, 70])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_values_that_are_not_finite_are_refused_at_any_place(kind, n, value, dtype, level):
-    model = MAPS[kind]().model(_native, dtype, level)
+    model = ALL_MAPS[kind]().model(_native, dtype, level)
     out = np.empty((n, model.n_outputs), dtype)
     for order in "CF":
         X = np.asarray(inputs(n, model.n_features, dtype), order=order)
@@ -234,7 +274,7 @@ def test_a_refused_value_ends_all_threads(dtype, level):
 @each_dtype
 @each_map
 def test_no_rows_are_fine(kind, dtype):
-    model = MAPS[kind]().model(_native, dtype, "baseline")
+    model = ALL_MAPS[kind]().model(_native, dtype, "baseline")
     assert transform(model, np.empty((0, model.n_features), dtype)).shape == (0, model.n_outputs)
 
 
@@ -242,7 +282,7 @@ def test_no_rows_are_fine(kind, dtype):
 @each_dtype
 @each_map
 def test_model_tells_what_it_is(kind, dtype, level):
-    case = MAPS[kind]()
+    case = ALL_MAPS[kind]()
     model = case.model(_native, dtype, level)
     assert (model.n_features, model.n_outputs) == (case.n_features, case.n_outputs)
     assert (model.dtype, model.level) == (dtype, level)

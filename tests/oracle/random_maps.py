@@ -17,6 +17,8 @@ from oracle.features import (
     features,
     linear_phases,
     masked_phases,
+    rectified_bound,
+    rectified_features,
 )
 
 PAIRINGS = ("single", "paired", "odd")
@@ -34,6 +36,7 @@ class RandomMap:
     n_outputs: int
     n_features: int
     phases: Callable[[NDArray], Phases]
+    rectified: bool = False
 
     def native_arguments(self, **changes: Any) -> list[Any]:
         """Positional arguments without dtype and level; tests of errors change some of them."""
@@ -41,13 +44,17 @@ class RandomMap:
         return list((self.arguments | {n: getattr(self, n) for n in names} | changes).values())
 
     def model(self, native: ModuleType, dtype: str, level: str) -> Any:
-        return getattr(native, self.constructor)(*self.native_arguments(), dtype, level)
+        last = (True,) if self.rectified else ()
+        return getattr(native, self.constructor)(*self.native_arguments(), dtype, level, *last)
 
     def features(self, X: NDArray) -> NDArray:
-        return features(self.phases(X), self.amplitudes, self.paired, self.n_outputs)
+        return self.features_and_bound(X, "float64")[0]
 
     def features_and_bound(self, X: NDArray, dtype: str) -> tuple[NDArray, NDArray]:
         phases, outputs = self.phases(X), (self.amplitudes, self.paired, self.n_outputs)
+        if self.rectified:
+            exact = rectified_features(phases, self.amplitudes)
+            return exact, rectified_bound(phases, self.amplitudes, dtype)
         return features(phases, *outputs), feature_bound(phases, *outputs, dtype)
 
 
@@ -91,6 +98,7 @@ def masked_map(
     *,
     holes: bool = False,
     turns: float = 1.0,
+    rectified: bool = False,
 ) -> RandomMap:
     """About a third of the groups in every mask, at least one input; holes: groups not whole."""
     rng = np.random.default_rng([n_features, n_projections, per_mask, group_size])
@@ -121,7 +129,10 @@ def masked_map(
         arguments,
         **outputs,
         n_features=n_features,
-        phases=lambda X: masked_phases(X, **oracle, offsets=outputs["offsets"]),
+        phases=lambda X: masked_phases(
+            X, **oracle, offsets=outputs["offsets"], rectified=rectified
+        ),
+        rectified=rectified,
     )
 
 

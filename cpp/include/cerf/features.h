@@ -16,6 +16,7 @@ struct Outputs {
   std::vector<double> offsets, amplitudes;  // one a projection
   int32_t n_outputs;
   bool paired;
+  bool rectified = false;  // amplitude * max(phase, 0) instead of the cosine; never paired
   int32_t n_projections() const { return static_cast<int32_t>(offsets.size()); }
 };
 
@@ -102,7 +103,7 @@ class Model {
 
   std::unique_ptr<Structure<T>> structure_;
   int32_t n_features_, n_projections_, n_outputs_;
-  bool paired_;
+  bool paired_, rectified_;
   Buffer<T> offsets_, amplitudes_;
   const KernelTable<T>& kernels_;
 };

@@ -24,9 +24,10 @@ struct KernelTable {
   void (*shared_row)(const RowSharedLayout<T>&, const T* x, T* phases);
   void (*grouped_row)(const RowGroupedLayout<T>&, const T* x, T* phases);
   void (*fastfood_row)(const FastfoodLayout<T>&, const T* x, T* scratch, T* phases);
-  // out = amplitude * cos(2 pi (phase + offset)), and the sine beside it if paired.
+  // out = amplitude * cos(2 pi (phase + offset)), and the sine beside it if paired; or
+  // amplitude * max(phase + offset, 0) if rectified.
   void (*finish_row)(const T* phases, const T* offsets, const T* amplitudes, int32_t n_projections,
-                     int32_t n_outputs, bool paired, T* out);
+                     int32_t n_outputs, bool paired, bool rectified, T* out);
   T (*dot)(const T* a, const T* b, int32_t n);
 
   // For tests and for the benchmark.

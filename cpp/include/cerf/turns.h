@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "cerf/buffer.h"
+#include "cerf/features.h"
 
 namespace cerf {
 
@@ -21,15 +21,28 @@ Buffer<T> turns_of(const double* radians, int64_t n) {
   return turns;
 }
 
-// Offsets lose their whole turns: sums that start near zero round less.
+// Offsets lose their whole turns: sums that start near zero round less. Only a cosine can spare
+// them: rectified maps keep theirs.
 template <class T>
-Buffer<T> offset_turns_of(const double* radians, int64_t n) {
-  Buffer<T> turns(n);
-  for (int64_t i = 0; i < n; i++) {
-    const long double exact = static_cast<long double>(radians[i]) / kTwoPi;
-    turns[i] = static_cast<T>(exact - std::round(exact));
+Buffer<T> offset_turns_of(const Outputs& outputs) {
+  if (outputs.rectified) return turns_of<T>(outputs.offsets.data(), outputs.n_projections());
+  Buffer<T> turns(outputs.n_projections());
+  for (int32_t k = 0; k < outputs.n_projections(); k++) {
+    const long double exact = static_cast<long double>(outputs.offsets[size_t(k)]) / kTwoPi;
+    turns[k] = static_cast<T>(exact - std::round(exact));
   }
   return turns;
+}
+
+// Amplitudes of rectified maps take back the division of the phase by 2 pi.
+template <class T>
+Buffer<T> packed_amplitudes_of(const Outputs& outputs) {
+  const long double factor = outputs.rectified ? kTwoPi : 1;
+  Buffer<T> amplitudes(outputs.n_projections());
+  for (int32_t k = 0; k < outputs.n_projections(); k++) {
+    amplitudes[k] = static_cast<T>(factor * outputs.amplitudes[size_t(k)]);
+  }
+  return amplitudes;
 }
 
 }  // namespace cerf

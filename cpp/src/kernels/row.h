@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cosine.h"
+#include "kernels/rectifier.h"
 #include "kernels/vector.h"
 
 namespace cerf::CERF_LEVEL {
@@ -161,7 +162,7 @@ void grouped_row(const RowGroupedLayout<T>& map, const T* x, T* phases) {
 
 template <class T>
 void finish_row(const T* phases, const T* offsets, const T* amplitudes, int32_t n_projections,
-                int32_t n_outputs, bool paired, T* out) {
+                int32_t n_outputs, bool paired, bool rectified, T* out) {
   constexpr int w = kLanes<T, kNarrowBytes>;
   using V = Vec<T, kNarrowBytes>;
   int32_t k = 0;
@@ -177,6 +178,8 @@ void finish_row(const T* phases, const T* offsets, const T* amplitudes, int32_t 
       interleave(cosine, sine);
       store_any<T, kNarrowBytes>(out + 2 * k, cosine);
       store_any<T, kNarrowBytes>(out + 2 * k + w, sine);
+    } else if (rectified) {
+      store_any<T, kNarrowBytes>(out + k, positive_part<T, kNarrowBytes>(t) * a);
     } else {
       store_any<T, kNarrowBytes>(out + k, cosine_of_turns<T, kNarrowBytes>(t) * a);
     }
@@ -191,6 +194,7 @@ void finish_row(const T* phases, const T* offsets, const T* amplitudes, int32_t 
   }
   V cosine, sine;
   cosine_and_sine<T, kNarrowBytes>(load_any<T, kNarrowBytes>(t), cosine, sine);
+  if (rectified) cosine = positive_part<T, kNarrowBytes>(load_any<T, kNarrowBytes>(t));
   store_any<T, kNarrowBytes>(c, cosine * load_any<T, kNarrowBytes>(a));
   store_any<T, kNarrowBytes>(s, sine * load_any<T, kNarrowBytes>(a));
   for (int32_t i = 0; i < m; i++) {

@@ -1,8 +1,9 @@
-// From phases to results: cosine, amplitude, and either whole cache lines of the output or
-// partial scores.
+// From phases to results: cosine or positive part, amplitude, and either whole cache lines of the
+// output or partial scores.
 #pragma once
 
 #include "kernels/cosine.h"
+#include "kernels/rectifier.h"
 #include "kernels/vector.h"
 
 namespace cerf::CERF_LEVEL {
@@ -138,6 +139,11 @@ CERF_INLINE void emit(const Sink<T>& sink, int32_t slot, int32_t sample, T ampli
       cosine_and_sine<T, B>(phases[v], cosine, sine);
       store<T, B>(row + v * w, cosine * a);
       store<T, B>(row + sink.width + v * w, sine * a);
+    }
+  } else if (sink.rectified) {
+    T* row = sink.rows + (sink.filled + slot) * sink.width + sample;
+    CERF_UNROLL for (int v = 0; v < V; v++) {
+      store<T, B>(row + v * w, positive_part<T, B>(phases[v]) * a);
     }
   } else {
     T* row = sink.rows + (sink.filled + slot) * sink.width + sample;

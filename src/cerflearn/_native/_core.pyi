@@ -84,12 +84,14 @@ def masked_model(
     dtype: str,
     level: str,
     /,
+    rectified: bool = False,
 ) -> Model:
     """Mask m reads inputs ``mask_inputs[mask_pointers[m]:mask_pointers[m + 1]]`` (ascending).
 
     It serves projections ``projection_pointers[m]:projection_pointers[m + 1]``. ``values`` is
     flat: mask by mask, a C-ordered block (inputs of the mask, projections of the mask).
-    ``group_size`` is a hint: inputs come in aligned groups of that many.
+    ``group_size`` is a hint: inputs come in aligned groups of that many. ``rectified``:
+    ``amplitudes * maximum(X @ frequencies + offsets, 0)`` instead of the cosine, never paired.
     """
 
 def fastfood_model(
@@ -125,9 +127,14 @@ def finish_phases(
     out: FloatArray,
     paired: bool,
     level: str,
+    rectified: bool,
     /,
 ) -> None:
-    """``out[:] = features`` from phases without their offsets, all in turns (for sparse input)."""
+    """``out[:] = features`` from phases without their offsets, all in turns (for sparse input).
+
+    Rectified: ``amplitudes * maximum(phases + offsets, 0)``, so that amplitudes of features in
+    radians come multiplied by 2 pi; never paired.
+    """
 
 def cosine_turns(phases: FloatArray, level: str, /) -> Any:
     """``cos(2 pi phases)`` of a 1-D array."""

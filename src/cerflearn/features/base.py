@@ -112,6 +112,11 @@ class FeatureMap(ABC):
         return len(self.offsets)
 
     @property
+    def rectified(self) -> bool:
+        """Whether features are positive parts of phases, not cosines; masked maps alone can be."""
+        return False
+
+    @property
     def frequencies(self) -> Float64Array:
         """Frequencies (n_features, n_projections) in radians, zero outside the masks; read-only."""
         return self._derived("frequencies", lambda: frozen(self._frequencies(), np.float64))
@@ -160,14 +165,18 @@ class FeatureMap(ABC):
         return None
 
     def in_turns(self, dtype: np.dtype[Any]) -> tuple[Any, FloatArray, FloatArray]:
-        """``sparse_factor`` and offsets divided by 2 pi, and amplitudes, all in ``dtype``."""
+        """``sparse_factor`` and offsets divided by 2 pi, and amplitudes, all in ``dtype``.
+
+        Amplitudes of a rectified map are multiplied by 2 pi, which takes the division back.
+        """
         turn = 2.0 * np.pi
+        scale = turn if self.rectified else 1.0
         return self._derived(
             ("turns", dtype.char),
             lambda: (
                 (self.sparse_factor() / turn).astype(dtype),
                 (self.offsets / turn).astype(dtype),
-                self.amplitudes.astype(dtype),
+                (self.amplitudes * scale).astype(dtype),
             ),
         )
 
@@ -293,5 +302,6 @@ class FeatureMap(ABC):
         n_offsets = self.n_projections if self.offsets.any() else 0
         equal = bool((self.amplitudes == self.amplitudes[0]).all())
         n_amplitudes = 1 if equal else self.n_projections
-        outputs = stored_cost(macs=0, trig=self.n_outputs, n_parameters=n_offsets + n_amplitudes)
+        trig = 0 if self.rectified else self.n_outputs
+        outputs = stored_cost(macs=0, trig=trig, n_parameters=n_offsets + n_amplitudes)
         return self._structure_cost() + outputs

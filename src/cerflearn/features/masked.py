@@ -35,7 +35,8 @@ class MaskedMap(FeatureMap):
     r"""Features :math:`a \cos(\rho (\epsilon \odot \omega)^\top x + b)`; masks may be shared.
 
     Mask m reads ``mask_inputs[mask_pointers[m]:mask_pointers[m + 1]]``, ascending, and serves
-    the projections ``projection_pointers[m]:projection_pointers[m + 1]``.
+    the projections ``projection_pointers[m]:projection_pointers[m + 1]``. Rectified maps give
+    :math:`a \max(\rho (\epsilon \odot \omega)^\top x + b, 0)` instead.
 
     Attributes
     ----------
@@ -50,6 +51,10 @@ class MaskedMap(FeatureMap):
         the mask, projections of the mask).
     group_size : {1, 2, 4, 8, 16}
         Masks are made of aligned runs of so many inputs; a hint for speed only.
+    rectified : bool, default=False
+        Whether column k is :math:`a_k \max(\omega_k^\top x + b_k, 0)`, a random feature of the
+        arc-cosine kernel of order 1 (Cho and Saul, 2009), instead of a cosine; all projections
+        or none, and not with ``paired``.
     offsets, amplitudes, n_outputs, paired
         See :class:`~cerflearn.features.base.FeatureMap`.
     """
@@ -60,9 +65,12 @@ class MaskedMap(FeatureMap):
     projection_pointers: IntArray
     values: Float64Array
     group_size: int = 1
+    rectified: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.rectified and self.paired:
+            raise ValueError("rectified=True needs paired=False: positive parts have no sine.")
         self._freeze("mask_pointers", np.int64)
         self._freeze("mask_inputs", np.int32)
         self._freeze("projection_pointers", np.int64)
@@ -118,6 +126,7 @@ class MaskedMap(FeatureMap):
             self.paired,
             dtype,
             level,
+            self.rectified,
         )
 
     def _select(self, projections: IntArray) -> dict[str, Any]:
