@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -112,6 +113,37 @@ def test_scores_are_those_of_the_map_and_head():
     assert single == pytest.approx(expected, abs=1e-2)
 
 
+def test_rectified_features_cost_no_cosines():
+    model = quick(macs=400, activation="relu").fit(DIGITS[TRAIN], LABELS[TRAIN])
+    data = DIGITS[TEST]
+    phases = data @ model.feature_map_.frequencies + model.feature_map_.offsets
+    expected = np.maximum(phases, 0.0) @ model.coef_.T + model.intercept_
+    assert model.decision_function(data) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    sparse = model.decision_function(csr_array(data))
+    assert sparse == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert cost(model).trig == 0
+    assert cost(model).macs <= 400
+    assert "rectified features" in model.report()
+    assert model.score(data, LABELS[TEST]) > 0.85
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.decision_function(data), model.decision_function(data))
+
+
+@pytest.mark.parametrize("activation", ["auto", "cosine", "relu"])
+def test_small_networks_of_many_rows_try_both_kinds_of_features(activation, capsys):
+    model = CERFClassifier(macs=60, activation=activation, random_state=0, verbose=1)
+    model.fit(DIGITS[:1200], LABELS[:1200])
+    tried = {
+        line.split("rectified=")[1].split(")")[0]
+        for line in capsys.readouterr().out.splitlines()
+        if "held-out" in line
+    }
+    refined = {"auto": {"True", "False"}, "cosine": {"False"}, "relu": {"True"}}[activation]
+    assert tried == refined
+    if activation != "auto":
+        assert model.recipe_.rectified == (activation == "relu")
+
+
 def test_same_seed_same_bits_for_any_number_of_threads():
     fits = [
         CERFClassifier(macs=200, random_state=3, n_jobs=n_jobs).fit(DIGITS[TRAIN], LABELS[TRAIN])
@@ -198,6 +230,11 @@ BAD_FITS = {
     "head": ({"head": "tree"}, DIGITS[:50], LABELS[:50], "head='tree'"),
     "gamma": ({"gamma": 0.0}, DIGITS[:50], LABELS[:50], "gamma=0.0"),
     "refine": ({"refine": None, "masks": "learned"}, DIGITS[:50], LABELS[:50], "refine=None"),
+    "activation": ({"activation": "tanh"}, DIGITS[:50], LABELS[:50], "activation='tanh'"),
+    "drawn relu": ({"activation": "relu", "masks": "random"}, DIGITS[:50], LABELS[:50],
+                   "activation='relu'"),
+    "relu only chosen": ({"activation": "relu", "refine": None}, DIGITS[:50], LABELS[:50],
+                         "activation='relu'"),
     "alpha": ({"alpha": -1.0}, DIGITS[:50], LABELS[:50], "alpha=-1.0"),
 }  # fmt: skip
 

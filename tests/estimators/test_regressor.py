@@ -30,6 +30,16 @@ def test_it_is_far_above_a_linear_model():
     assert linear.score(X[TEST], Y[TEST]) < 0.8
 
 
+def test_rectified_features_predict_numbers_too():
+    model = CERFRegressor(macs=300, activation="relu", random_state=0).fit(X[TRAIN], Y[TRAIN])
+    phases = X[TEST] @ model.feature_map_.frequencies + model.feature_map_.offsets
+    expected = np.maximum(phases, 0.0) @ model.coef_.T + model.intercept_
+    assert model.predict(X[TEST]) == pytest.approx(expected.ravel(), rel=1e-9)
+    assert model.score(X[TEST], Y[TEST]) > 0.9
+    assert cost(model).trig == 0
+    assert not CERFRegressor(macs=50, random_state=0).fit(X[TRAIN], Y[TRAIN]).recipe_.rectified
+
+
 @pytest.mark.parametrize("head", ["trained", "ridge"])
 @pytest.mark.parametrize("masks", ["learned", "random"])
 def test_every_kind_of_fit_predicts(head, masks):

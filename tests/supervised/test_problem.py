@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from cerflearn.supervised.losses import cross_entropy, squared_error
-from cerflearn.supervised.network import CosineNetwork, draw_network
+from cerflearn.supervised.network import FeatureNetwork, draw_network, draw_rectified
 from cerflearn.supervised.problem import BLOCK_ROWS, Problem, Workers, loss_and_gradient
 
 RNG = np.random.default_rng(0)
@@ -24,23 +26,24 @@ def parameters(dtype=np.float32):
     return tuple(RNG.normal(size=shape).astype(dtype) for shape in shapes)
 
 
+@pytest.mark.parametrize("rectified", [False, True])
 @pytest.mark.parametrize("loss", [cross_entropy, squared_error])
-def test_gradient_is_the_derivative_of_the_loss(loss):
+def test_gradient_is_the_derivative_of_the_loss(loss, rectified):
     single = make_problem(40, loss)
     problem = Problem(
         *(a.astype(np.float64) for a in (single.X, single.targets, single.weights)), loss
     )
     values = parameters(np.float64)
     with Workers(1) as workers:
-        gradient = loss_and_gradient(problem, values, workers)
+        gradient = loss_and_gradient(problem, values, workers, rectified=rectified)
         slopes = (gradient.frequencies, gradient.offsets, gradient.head, gradient.bias)
         for array, slope in zip(values, slopes, strict=True):
             for index in list(np.ndindex(array.shape))[::4]:
                 kept = array[index]
                 array[index] = kept + 1e-5
-                up = loss_and_gradient(problem, values, workers).value
+                up = loss_and_gradient(problem, values, workers, rectified=rectified).value
                 array[index] = kept - 1e-5
-                down = loss_and_gradient(problem, values, workers).value
+                down = loss_and_gradient(problem, values, workers, rectified=rectified).value
                 array[index] = kept
                 assert slope[index] == pytest.approx((up - down) / 2e-5, rel=1e-4, abs=1e-8)
 
@@ -70,11 +73,13 @@ def test_blocks_add_up_to_the_whole():
     assert whole.head == pytest.approx(sum(half.head for half in halves), rel=1e-3, abs=1e-6)
 
 
-def test_idle_projections_go_to_the_bias():
+@pytest.mark.parametrize("rectified", [False, True])
+def test_idle_projections_go_to_the_bias(rectified):
     mask = np.ones((5, 4), dtype=bool)
     mask[:, 1] = False
     X = RNG.normal(size=(30, 5))
     network = draw_network(X, RNG.normal(size=(30, 2)), mask, 0.1, np.random.default_rng(1))
+    network = replace(network, rectified=rectified)
     smaller = network.without_idle()
     assert smaller.head.shape == (3, 2)
     assert smaller.n_macs == 15 + 6
@@ -83,7 +88,24 @@ def test_idle_projections_go_to_the_bias():
 
 def test_a_network_that_reads_nothing_keeps_one_projection():
     zeros = np.zeros((5, 2))
-    network = CosineNetwork(zeros, np.ones(2), np.ones((2, 1)), np.zeros(1), zeros.astype(bool))
+    network = FeatureNetwork(zeros, np.ones(2), np.ones((2, 1)), np.zeros(1), zeros.astype(bool))
     smaller = network.without_idle()
     assert smaller.head.shape == (1, 1)
     assert smaller.scores(np.ones((1, 5))) == pytest.approx(network.scores(np.ones((1, 5))))
+
+
+def test_rectified_features_are_drawn_so_that_sizes_stay():
+    rng = np.random.default_rng(2)
+    mask = np.ones((50, 2000), dtype=bool)
+    mask[20:, ::2] = False
+    network = draw_rectified(mask, 3, rng)
+    assert network.rectified
+    assert not network.frequencies[~mask].any()
+    features = network.features(rng.normal(size=(2_000, 50)))
+    assert (features >= 0.0).all()
+    # Inputs of variance one: E max(t, 0)^2 = var(t) / 2 = 1, whatever the mask.
+    assert np.square(features[:, ::2]).mean() == pytest.approx(1.0, rel=0.05)
+    assert np.square(features[:, 1::2]).mean() == pytest.approx(1.0, rel=0.05)
+    phases = np.ones((1, 50)) @ network.frequencies + network.offsets
+    expected = np.maximum(phases, 0.0) @ network.head + network.bias
+    assert network.scores(np.ones((1, 50))) == pytest.approx(expected)

@@ -9,7 +9,7 @@ from scipy.optimize import check_grad
 from cerflearn.supervised.adam import MiniBatches, train_mini_batches
 from cerflearn.supervised.lbfgs import FREQUENCY_SHARE, FullBatches, minimise, train_full_batches
 from cerflearn.supervised.losses import cross_entropy, logistic
-from cerflearn.supervised.network import draw_network
+from cerflearn.supervised.network import draw_network, draw_rectified
 from cerflearn.supervised.problem import Problem, Workers, loss_and_gradient
 from cerflearn.supervised.pruning import Budget
 
@@ -45,12 +45,16 @@ def adam(problem, start, workers, budget, finish=1.0):
 TRAINERS = {"lbfgs": lbfgs, "adam": adam}
 
 
+@pytest.mark.parametrize("rectified", [False, True])
 @pytest.mark.parametrize("name", TRAINERS)
-def test_pruned_networks_stay_within_budget_and_find_the_inputs_that_matter(name):
+def test_pruned_networks_stay_within_budget_and_find_the_inputs_that_matter(name, rectified):
     problem, start = product_problem()
+    if rectified:
+        start = draw_rectified(start.mask, 1, np.random.default_rng(0))
     budget = Budget(macs=80, n_scores=1)
     with Workers(1) as workers:
         network = TRAINERS[name](problem, start, workers, budget)
+    assert network.rectified == rectified
     assert network.without_idle().n_macs <= 80
     assert not network.frequencies[~network.mask].any()
     assert accuracy(network) > 0.9  # the dense network that it starts from is at chance

@@ -6,11 +6,11 @@ import numpy as np
 
 from cerflearn.estimators._scaling import InputScaling
 from cerflearn.features.masked import MaskedMap
-from cerflearn.supervised.network import CosineNetwork
+from cerflearn.supervised.network import FeatureNetwork
 
 
-def network_map(network: CosineNetwork, scaling: InputScaling, group_size: int) -> MaskedMap:
-    r"""Masked map of raw inputs: :math:`\cos(\omega^\top (x - \mu) / s + b)`, amplitude one.
+def network_map(network: FeatureNetwork, scaling: InputScaling, group_size: int) -> MaskedMap:
+    r"""Masked map of raw inputs: features of :math:`\omega^\top (x - \mu) / s + b`, amplitude one.
 
     Neighbouring projections with equal masks share one in the map.
     """
@@ -18,7 +18,9 @@ def network_map(network: CosineNetwork, scaling: InputScaling, group_size: int) 
     if not mask.any(axis=0).all():  # nothing is worth its cost: one input with frequency zero
         mask[int(np.flatnonzero(scaling.varies)[0]), ~mask.any(axis=0)] = True
     frequencies = network.frequencies / scaling.scale[:, None]
-    offsets = np.mod(network.offsets - scaling.mean @ frequencies, 2.0 * np.pi)
+    offsets = network.offsets - scaling.mean @ frequencies
+    if not network.rectified:
+        offsets = np.mod(offsets, 2.0 * np.pi)
     changes = (mask[:, 1:] != mask[:, :-1]).any(axis=0)
     starts = np.concatenate([[0], np.flatnonzero(changes) + 1])
     pointers = np.concatenate([starts, [mask.shape[1]]])
@@ -39,4 +41,5 @@ def network_map(network: CosineNetwork, scaling: InputScaling, group_size: int) 
         amplitudes=np.ones(mask.shape[1]),
         n_outputs=mask.shape[1],
         paired=False,
+        rectified=network.rectified,
     )

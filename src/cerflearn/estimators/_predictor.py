@@ -26,7 +26,7 @@ from cerflearn.supervised.calibration import score_targets
 from cerflearn.supervised.distillation import MOST_ROWS
 from cerflearn.supervised.judging import Trial, judge_for
 from cerflearn.supervised.losses import Loss
-from cerflearn.supervised.network import CosineNetwork
+from cerflearn.supervised.network import FeatureNetwork
 from cerflearn.supervised.problem import Workers
 from cerflearn.supervised.pruning import Budget
 from cerflearn.supervised.recipes import default_macs, drawn, least_macs, make_recipes
@@ -52,6 +52,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     refine: Any
     masks: Any
     teacher: Any
+    activation: Any
     alpha: Any
     group_size: Any
     features_per_mask: Any
@@ -76,6 +77,13 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         if self.masks == "learned" and self.refine is None:
             raise invalid("refine", None, "'auto' or 'supervised' for masks='learned'")
         check_choice("teacher", self.teacher, ("auto", "labels", "kernel"))
+        check_choice("activation", self.activation, ("auto", "cosine", "relu"))
+        if self.activation == "relu" and (self.masks == "random" or self.refine is None):
+            raise invalid(
+                "activation",
+                "relu",
+                "'auto' or 'cosine' for features that are drawn (masks='random' or refine=None)",
+            )
         if not (isinstance(self.alpha, str) and self.alpha == "auto"):
             check_number(
                 "alpha", self.alpha, "'auto' or a number that is not negative", at_least=0.0
@@ -115,7 +123,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         loss: Loss,
         seed: np.random.SeedSequence,
         n_scores: int,
-    ) -> tuple[CosineNetwork, Trial | None, Task]:
+    ) -> tuple[FeatureNetwork, Trial | None, Task]:
         """Choose and train a network; ``weights`` sum to one."""
         budget = self._budget(X.shape[1], n_scores)
         scaling_seed, search_seed = seed.spawn(2)
@@ -159,7 +167,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         strata: IntArray,
         seed: np.random.SeedSequence,
         workers: Workers,
-    ) -> tuple[CosineNetwork, Trial | None]:
+    ) -> tuple[FeatureNetwork, Trial | None]:
         recipes = self._recipes(task)
         judge = judge_for(recipes, classes=task.classes)
         search = RecipeSearch(task, strata, judge, self._start, self._finish, seed, workers)
@@ -174,11 +182,11 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         network = search.train(recipe, early_stopping=early, on_progress=self._report_progress)
         return network, trial
 
-    def _start(self, task: Task, recipe: Recipe, rng: np.random.Generator) -> CosineNetwork:
+    def _start(self, task: Task, recipe: Recipe, rng: np.random.Generator) -> FeatureNetwork:
         choose = isinstance(self.gamma, str) and self.gamma == "cv"
         return draw_with_random_masks(task, recipe.n_projections, rng, choose_width=choose)
 
-    def _finish(self, network: CosineNetwork, task: Task) -> CosineNetwork:
+    def _finish(self, network: FeatureNetwork, task: Task) -> FeatureNetwork:
         """Fit a ridge head where that is wanted; its own leave-one-out error chooses the penalty.
 
         That error is too low, as the features have seen the rows: probabilities need other rows.
@@ -197,7 +205,12 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """Recipes that the parameters allow."""
         n_features = int(task.usable.sum())
         recipes = make_recipes(
-            task.budget, n_features, task.n_samples, self.teacher, classes=task.classes
+            task.budget,
+            n_features,
+            task.n_samples,
+            self.teacher,
+            classes=task.classes,
+            activation=self._activation(),
         )
         if not (isinstance(self.alpha, str) and self.alpha == "auto"):
             recipes = [replace(recipe, penalty=float(self.alpha)) for recipe in recipes]
@@ -207,9 +220,18 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         plain = replace(plain, distil=False, refined=False)
         if self.refine is None:
             recipes = [plain]
-        elif self.refine == "auto" and self.masks != "learned" and _can_choose(task):
+        elif self._tries_plain(task):
             recipes.append(plain)
         return list(dict.fromkeys(recipes))
+
+    def _activation(self) -> str:
+        """Features to try: those with masks that are drawn are cosines."""
+        return "cosine" if self.masks == "random" or self.refine is None else str(self.activation)
+
+    def _tries_plain(self, task: Task) -> bool:
+        """Tell whether features that are only chosen are tried beside trained ones."""
+        wanted = self.refine == "auto" and self.masks != "learned" and self.activation != "relu"
+        return wanted and _can_choose(task)
 
     def _report_trial(self, trial: Trial) -> None:
         if self.verbose:
@@ -219,7 +241,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         if self.verbose:
             print(f"[{type(self).__name__}] {share:4.0%} of training, loss {value:.5g}")
 
-    def _store(self, network: CosineNetwork) -> None:
+    def _store(self, network: FeatureNetwork) -> None:
         self.feature_map_ = network_map(network, self._scaling, int(self.group_size))
         self.coef_ = network.head.T.astype(np.float64)
         self.intercept_ = network.bias.astype(np.float64)
@@ -245,10 +267,11 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         check_is_fitted(self, "coef_")
         cost = self._count_cost()
         active = self.feature_map_.masks.sum(axis=0)
+        kind = "rectified" if self.recipe_.rectified else "cosine"
         lines = [
             f"{type(self).__name__}: {cost.macs:,} MACs a row"
             f" ({cost.macs - self.coef_.size:,} for features, {self.coef_.size:,} for scores)",
-            f"  {self.feature_map_.n_projections} cosine features of {active.min()} to "
+            f"  {self.feature_map_.n_projections} {kind} features of {active.min()} to "
             f"{active.max()} inputs out of {self.n_features_in_}, {len(self.coef_)} scores",
             f"  {cost.n_parameters:,} parameters, {cost.n_bytes:,} bytes stored, "
             f"{cost.trig} cosines a row",

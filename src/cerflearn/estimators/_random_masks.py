@@ -6,7 +6,7 @@ import numpy as np
 
 from cerflearn.estimators.masked import MaskedCERF
 from cerflearn.supervised.calibration import score_targets
-from cerflearn.supervised.network import CosineNetwork
+from cerflearn.supervised.network import FeatureNetwork
 from cerflearn.supervised.ridge import fit_ridge_path
 from cerflearn.supervised.training import Task
 
@@ -17,7 +17,7 @@ _MOST_FEATURES = 256
 
 def draw_with_random_masks(
     task: Task, n_projections: int, rng: np.random.Generator, *, choose_width: bool
-) -> CosineNetwork:
+) -> FeatureNetwork:
     """Network whose features are chosen greedily for the targets from 2.5 times as many.
 
     Where targets do not vary, as in a part of few rows, nothing can be chosen: all are drawn.
@@ -43,7 +43,7 @@ def draw_with_random_masks(
     aims = score_targets(task.targets) if task.classes else task.targets
     fit = fit_ridge_path(features.astype(np.float64), aims, task.weights)
     drawn = sampler.feature_map_
-    return CosineNetwork(
+    return FeatureNetwork(
         drawn.frequencies.copy(), drawn.offsets.copy(), fit.head, fit.bias, drawn.masks.copy()
     )
 

@@ -35,7 +35,8 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
     with sparse frequencies :math:`\Omega`: each feature reads few inputs. By default they are
     trained on the labels from dense to sparse, the least important inputs dropped on the way
     (``masks="learned"``), and, for few rows of many inputs where that helps, on the scores of a
-    kernel machine. What to train with is chosen on rows that were held out.
+    kernel machine. Where that does better, features are :math:`\max(\cdot, 0)` instead of cosines.
+    What to train with is chosen on rows that were held out.
 
     Parameters
     ----------
@@ -57,6 +58,11 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         What refinement imitates: the labels, or the scores of kernel ridge regression, also at
         points between training rows (up to 6,000 rows). ``"auto"``: the labels, but for up to 1,000
         rows of 32 inputs or more what does better on held-out rows.
+    activation : {"auto", "cosine", "relu"}, default="auto"
+        What a feature does with the weighted sum of its inputs: take the cosine, or the positive
+        part (random features of the arc-cosine kernel), which costs no trigonometric function.
+        ``"auto"``: cosines, and for 1,001 to 6,000 rows and small budgets what does better on
+        held-out rows.
     gamma : {"cv", "scale", "median"} or float, default="cv"
         Coefficient of the Gaussian kernel whose frequencies are drawn to start with. ``"cv"``
         also chooses whether inputs are scaled one by one or all alike; others keep them as they
@@ -130,6 +136,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         refine: Any = "auto",
         masks: Any = "auto",
         teacher: Any = "auto",
+        activation: Any = "auto",
         gamma: Any = "cv",
         alpha: Any = "auto",
         group_size: Any = 1,
@@ -145,6 +152,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         self.refine = refine
         self.masks = masks
         self.teacher = teacher
+        self.activation = activation
         self.gamma = gamma
         self.alpha = alpha
         self.group_size = group_size

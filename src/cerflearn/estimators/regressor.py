@@ -33,10 +33,10 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         linear model needs, or 32 features of 8 inputs if that is more.
     head : {"trained", "ridge"}, default="trained"
         As trained together with the features, or ridge regression fitted to them at the end.
-    refine, masks, teacher, gamma, alpha, group_size, features_per_mask, early_stopping
+    refine, masks, teacher, activation, gamma, alpha, group_size, features_per_mask, early_stopping
         As in :class:`CERFClassifier`; ``teacher="kernel"`` adds points between training rows with
         the predictions of kernel ridge regression, ``"labels"`` are the targets, and ``"auto"``
-        tries both for 1,001 to 6,000 rows.
+        tries both for 1,001 to 6,000 rows. ``activation="auto"`` takes cosines.
     n_jobs, random_state, verbose
         As in :class:`CERFClassifier`.
 
@@ -75,6 +75,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         refine: Any = "auto",
         masks: Any = "auto",
         teacher: Any = "auto",
+        activation: Any = "auto",
         gamma: Any = "cv",
         alpha: Any = "auto",
         group_size: Any = 1,
@@ -89,6 +90,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         self.refine = refine
         self.masks = masks
         self.teacher = teacher
+        self.activation = activation
         self.gamma = gamma
         self.alpha = alpha
         self.group_size = group_size

@@ -3,12 +3,12 @@ r"""Training by mini-batches (Adam), with pruning on the way."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cerflearn._typing import IntArray
-from cerflearn.supervised.network import CosineNetwork, Float32Array
+from cerflearn._typing import BoolArray, IntArray
+from cerflearn.supervised.network import FeatureNetwork, Float32Array
 from cerflearn.supervised.problem import Gradient, Problem, Workers, loss_and_gradient
 from cerflearn.supervised.pruning import Budget, entries_at, final_mask, largest_blocks
 
@@ -93,22 +93,22 @@ class _Adam:
 
 def train_mini_batches(
     problem: Problem,
-    network: CosineNetwork,
+    network: FeatureNetwork,
     options: MiniBatches,
     rng: np.random.Generator,
     workers: Workers,
     *,
     budget: Budget | None = None,
-    validate: Callable[[CosineNetwork], float] | None = None,
+    validate: Callable[[FeatureNetwork], float] | None = None,
     on_progress: Callable[[float, float], None] | None = None,
-) -> CosineNetwork:
+) -> FeatureNetwork:
     """Train a network; with a budget, prune its mask to it on the way.
 
     Parameters
     ----------
     problem : Problem
         Training rows.
-    network : CosineNetwork
+    network : FeatureNetwork
         Where to start.
     options : MiniBatches
         Steps.
@@ -136,7 +136,9 @@ def train_mini_batches(
     best, least = None, np.inf
     kept = mask.astype(np.float32)
     for step, rows in enumerate(batches, start=1):
-        gradient = loss_and_gradient(problem, parameters, workers, rows)
+        gradient = loss_and_gradient(
+            problem, parameters, workers, rows, rectified=network.rectified
+        )
         adam.step(parameters, _per_row(gradient, problem, rows), kept)
         if budget is not None and first <= step < last and step % pause == 0:
             n_end = budget.entries_for(mask.shape[1])
@@ -151,10 +153,18 @@ def train_mini_batches(
             if on_progress is not None:
                 on_progress(step / options.n_steps, gradient.value * problem.n_samples / len(rows))
             if validate is not None and step >= last:
-                loss = validate(CosineNetwork(*parameters, mask))
+                loss = validate(_with(network, parameters, mask))
                 if loss < least:
-                    least, best = loss, CosineNetwork(*parameters, mask).astype(np.float32)
-    return CosineNetwork(*parameters, mask) if best is None else best
+                    least, best = loss, _with(network, parameters, mask).astype(np.float32)
+    return _with(network, parameters, mask) if best is None else best
+
+
+def _with(network: FeatureNetwork, parameters: Parameters, mask: BoolArray) -> FeatureNetwork:
+    """Network with other parameters; they are not copied."""
+    frequencies, offsets, head, bias = parameters
+    return replace(
+        network, frequencies=frequencies, offsets=offsets, head=head, bias=bias, mask=mask
+    )
 
 
 def _batches(n_samples: int, options: MiniBatches, rng: np.random.Generator) -> list[IntArray]:

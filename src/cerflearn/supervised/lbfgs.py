@@ -3,13 +3,13 @@ r"""Training on all rows at once (L-BFGS), with pruning between runs."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import minimize
 
 from cerflearn._typing import Float64Array
-from cerflearn.supervised.network import CosineNetwork
+from cerflearn.supervised.network import FeatureNetwork
 from cerflearn.supervised.problem import Problem, Workers, loss_and_gradient
 from cerflearn.supervised.pruning import Budget, entries_after, final_mask, largest_blocks
 
@@ -17,6 +17,7 @@ FREQUENCY_SHARE = 3.0
 """Penalty of the squared frequencies, for one unit of penalty of the squared head.
 
 Low frequencies make smooth functions: on letters and digits this brings more than a small head.
+Sizes of rectified features can move from frequencies to the head: both are penalised alike.
 """
 
 _MEMORY = 20  # past steps that L-BFGS remembers
@@ -47,13 +48,13 @@ class FullBatches:
 
 def train_full_batches(
     problem: Problem,
-    network: CosineNetwork,
+    network: FeatureNetwork,
     options: FullBatches,
     workers: Workers,
     *,
     budget: Budget | None = None,
     on_progress: Callable[[float, float], None] | None = None,
-) -> CosineNetwork:
+) -> FeatureNetwork:
     """Train a network; with a budget, prune its mask to it in between.
 
     Parameters are as in :func:`cerflearn.supervised.adam.train_mini_batches`.
@@ -71,33 +72,33 @@ def train_full_batches(
         else:
             mask = largest_blocks(network.frequencies, scale, network.mask, n_entries, budget)
         frequencies = np.where(mask, network.frequencies, 0.0)
-        network = CosineNetwork(frequencies, network.offsets, network.head, network.bias, mask)
+        network = replace(network, frequencies=frequencies, mask=mask)
         if on_progress is not None:
             on_progress(round_ / (len(kept) + 1), value)
     return minimise(problem, network.without_idle(), options.n_last, last_penalty, workers)[0]
 
 
 def minimise(
-    problem: Problem, network: CosineNetwork, n_iter: int, penalty: float, workers: Workers
-) -> tuple[CosineNetwork, float]:
+    problem: Problem, network: FeatureNetwork, n_iter: int, penalty: float, workers: Workers
+) -> tuple[FeatureNetwork, float]:
     r"""Run L-BFGS on loss + :math:`\tfrac\lambda2 |A|^2 + \tfrac{\lambda'}2 |\Omega|^2`.
 
     Parameters
     ----------
     problem : Problem
         Rows, targets, loss.
-    network : CosineNetwork
+    network : FeatureNetwork
         Where to start; its mask is kept.
     n_iter : int
         Most iterations.
     penalty : float
-        :math:`\lambda`; :math:`\lambda'` is :data:`FREQUENCY_SHARE` times it.
+        :math:`\lambda`; :math:`\lambda'` is :data:`FREQUENCY_SHARE` times it for cosines.
     workers : Workers
         Who computes.
 
     Returns
     -------
-    network : CosineNetwork
+    network : FeatureNetwork
         With the same mask.
     value : float
         What was minimised.
@@ -109,7 +110,7 @@ def minimise(
     n_projections, n_scores = network.head.shape
     ends = np.cumsum([len(entries), n_projections, network.head.size])
     rates = np.zeros(ends[-1] + n_scores)
-    rates[: ends[0]] = FREQUENCY_SHARE * penalty
+    rates[: ends[0]] = penalty if network.rectified else FREQUENCY_SHARE * penalty
     rates[ends[1] : ends[2]] = penalty
 
     def unpack(values: Float64Array) -> tuple:  # type: ignore[type-arg]
@@ -119,7 +120,7 @@ def minimise(
         return frequencies, single[ends[0] : ends[1]], head, single[ends[2] :]
 
     def objective(values: Float64Array) -> tuple[float, Float64Array]:
-        gradient = loss_and_gradient(part, unpack(values), workers)
+        gradient = loss_and_gradient(part, unpack(values), workers, rectified=network.rectified)
         slopes = np.concatenate(
             [
                 gradient.frequencies.ravel()[entries],
@@ -138,9 +139,9 @@ def minimise(
     )
     options = {"maxiter": n_iter, "maxcor": _MEMORY}
     result = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
-    found = result.x
-    _, offsets, head, bias = np.split(found, ends)
+    values, offsets, head, bias = np.split(result.x, ends)
     full = np.zeros(network.mask.shape)
-    full[network.mask] = found[: ends[0]]
+    full[network.mask] = values
     head = head.reshape(network.head.shape)
-    return CosineNetwork(full, offsets, head, bias, network.mask), float(result.fun)
+    found = replace(network, frequencies=full, offsets=offsets, head=head, bias=bias)
+    return found, float(result.fun)

@@ -1,8 +1,9 @@
-r"""A masked cosine map with a linear head, as arrays."""
+r"""A masked map of cosines, or of rectified features, with a linear head, as arrays."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +11,14 @@ from numpy.typing import NDArray
 from cerflearn._typing import BoolArray, Float64Array, FloatArray
 
 Float32Array = NDArray[np.float32]
+_Float = TypeVar("_Float", bound=np.floating[Any])
 
 _HEAD_RIDGE = 1e-2  # of the starting head, relative to the number of rows
 
 
 @dataclass(frozen=True, eq=False)
-class CosineNetwork:
-    r"""Scores :math:`\cos(X (\epsilon \odot \Omega) + b) A + a`.
+class FeatureNetwork:
+    r"""Scores :math:`\cos(X (\epsilon \odot \Omega) + b) A + a`, or with :math:`\max(\cdot, 0)`.
 
     Attributes
     ----------
@@ -30,6 +32,8 @@ class CosineNetwork:
         a.
     mask : ndarray of shape (n_features, n_projections), bool
         :math:`\epsilon`.
+    rectified : bool, default=False
+        Features are :math:`\max(\cdot, 0)` of the phases rather than cosines.
     """
 
     frequencies: FloatArray
@@ -37,6 +41,7 @@ class CosineNetwork:
     head: FloatArray
     bias: FloatArray
     mask: BoolArray
+    rectified: bool = False
 
     @property
     def n_macs(self) -> int:
@@ -44,23 +49,22 @@ class CosineNetwork:
         return int(self.mask.sum()) + self.head.size
 
     def features(self, X: FloatArray) -> FloatArray:
-        """Cosines (n_samples, n_projections) of X."""
+        """Features (n_samples, n_projections) of X."""
         phases = X @ self.frequencies
         phases += self.offsets
-        features: FloatArray = np.cos(phases)
-        return features
+        return features_of(phases, self.rectified)
 
     def scores(self, X: FloatArray) -> FloatArray:
         """Scores (n_samples, n_scores) of X."""
         scores: FloatArray = self.features(X) @ self.head + self.bias
         return scores
 
-    def astype(self, dtype: type[np.floating]) -> CosineNetwork:
+    def astype(self, dtype: type[np.floating]) -> FeatureNetwork:
         """Copy in another precision."""
         names = ("frequencies", "offsets", "head", "bias")
         return replace(self, **{name: getattr(self, name).astype(dtype) for name in names})
 
-    def without_idle(self) -> CosineNetwork:
+    def without_idle(self) -> FeatureNetwork:
         """Network without projections that read nothing: constants, which go to the bias.
 
         At least one projection stays, so that there is a map.
@@ -71,13 +75,29 @@ class CosineNetwork:
         if not reads.any():
             reads[0] = True
         idle = ~reads
-        return CosineNetwork(
-            self.frequencies[:, reads],
-            self.offsets[reads],
-            self.head[reads],
-            self.bias + np.cos(self.offsets[idle]) @ self.head[idle],
-            self.mask[:, reads],
+        constants = features_of(self.offsets[idle], self.rectified)
+        return replace(
+            self,
+            frequencies=self.frequencies[:, reads],
+            offsets=self.offsets[reads],
+            head=self.head[reads],
+            bias=self.bias + constants @ self.head[idle],
+            mask=self.mask[:, reads],
         )
+
+
+def features_of(phases: NDArray[_Float], rectified: bool) -> NDArray[_Float]:
+    """Cosines of phases, or their positive parts."""
+    features: NDArray[_Float] = np.maximum(phases, 0.0) if rectified else np.cos(phases)
+    return features
+
+
+def slopes_of(phases: NDArray[_Float], rectified: bool) -> NDArray[_Float]:
+    """Derive :func:`features_of` by the phases."""
+    if rectified:
+        return (phases > 0.0).astype(phases.dtype)
+    slopes: NDArray[_Float] = -np.sin(phases)
+    return slopes
 
 
 def draw_network(
@@ -86,7 +106,7 @@ def draw_network(
     mask: BoolArray,
     gamma: float,
     rng: np.random.Generator,
-) -> CosineNetwork:
+) -> FeatureNetwork:
     r"""Draw Gaussian frequencies of the kernel :math:`\exp(-\gamma d^2)` and fit a ridge head.
 
     Parameters
@@ -107,7 +127,7 @@ def draw_network(
     frequencies = rng.normal(size=mask.shape) * np.sqrt(2.0 * gamma * n_features / active) * mask
     offsets = rng.uniform(0.0, 2.0 * np.pi, size=(n_projections,))
     head, bias = ridge_head(np.cos(X @ frequencies + offsets), targets)
-    return CosineNetwork(frequencies, offsets, head, bias, mask)
+    return FeatureNetwork(frequencies, offsets, head, bias, mask)
 
 
 def ridge_head(features: FloatArray, targets: FloatArray) -> tuple[Float64Array, Float64Array]:
@@ -118,3 +138,28 @@ def ridge_head(features: FloatArray, targets: FloatArray) -> tuple[Float64Array,
     gram.flat[:: len(gram) + 1] += _HEAD_RIDGE * len(features)
     head = np.linalg.solve(gram, centred.T @ (targets - target_mean))
     return head, target_mean - mean @ head
+
+
+def draw_rectified(mask: BoolArray, n_scores: int, rng: np.random.Generator) -> FeatureNetwork:
+    r"""Draw rectified features: frequencies of variance 2 / D for D inputs, which keeps sizes.
+
+    Parameters
+    ----------
+    mask : ndarray of shape (n_features, n_projections), bool
+        Inputs to read, of variance one on average.
+    n_scores : int
+        Scores of the head, whose weights have variance 1 / n_projections.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    References
+    ----------
+    He, Zhang, Ren and Sun, "Delving Deep into Rectifiers", ICCV 2015.
+    """
+    n_projections = mask.shape[1]
+    active = np.maximum(mask.sum(axis=0), 1)
+    frequencies = rng.normal(size=mask.shape) * np.sqrt(2.0 / active) * mask
+    head = rng.normal(size=(n_projections, n_scores)) / np.sqrt(n_projections)
+    return FeatureNetwork(
+        frequencies, np.zeros(n_projections), head, np.zeros(n_scores), mask, rectified=True
+    )

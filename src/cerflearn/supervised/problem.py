@@ -11,7 +11,7 @@ import numpy as np
 
 from cerflearn._typing import IntArray
 from cerflearn.supervised.losses import Loss
-from cerflearn.supervised.network import Float32Array
+from cerflearn.supervised.network import Float32Array, features_of, slopes_of
 
 BLOCK_ROWS = 1024
 """Rows of a block; sums over rows are sums over blocks in order, whoever computes them."""
@@ -94,12 +94,14 @@ def loss_and_gradient(
     parameters: tuple[Float32Array, Float32Array, Float32Array, Float32Array],
     workers: Workers,
     rows: IntArray | None = None,
+    *,
+    rectified: bool = False,
 ) -> Gradient:
     r"""Loss of a network without penalties, and its gradient.
 
-    With phases :math:`P = X \Omega + b`, gradient G by the scores: by the head
-    :math:`\cos(P)^\top G`, by the phases :math:`Q = -(G A^\top) \odot \sin(P)`, by the
-    frequencies :math:`X^\top Q`.
+    With phases :math:`P = X \Omega + b`, features :math:`f(P)`, gradient G by the scores: by the
+    head :math:`f(P)^\top G`, by the phases :math:`Q = (G A^\top) \odot f'(P)`, by the frequencies
+    :math:`X^\top Q`.
 
     Parameters
     ----------
@@ -111,6 +113,8 @@ def loss_and_gradient(
         The bits of the result do not depend on them.
     rows : ndarray of int, optional
         Rows to use; all by default.
+    rectified : bool, default=False
+        Whether f is the positive part rather than the cosine.
     """
     frequencies, offsets, head, bias = parameters
 
@@ -121,13 +125,12 @@ def loss_and_gradient(
         X = problem.X[part]
         phases = X @ frequencies
         phases += offsets
-        features = np.cos(phases)
+        features = features_of(phases, rectified)
         scores = features @ head
         scores += bias
         value, by_scores = problem.loss(scores, problem.targets[part], problem.weights[part])
         by_phases = by_scores @ head.T
-        by_phases *= np.sin(phases)
-        np.negative(by_phases, out=by_phases)
+        by_phases *= slopes_of(phases, rectified)
         return Gradient(
             value, X.T @ by_phases, by_phases.sum(axis=0), features.T @ by_scores,
             by_scores.sum(axis=0),

@@ -9,22 +9,22 @@ import numpy as np
 
 from cerflearn.supervised.distillation import MOST_ROWS
 from cerflearn.supervised.pruning import Budget
-from cerflearn.supervised.training import FEW_ROWS, Recipe
+from cerflearn.supervised.training import FEW_ROWS, Recipe, is_small
 
-_LARGE = 20_000  # rows from which on one recipe is as good as another, and trying takes long
-_PENALTY_OF_MANY = 1e-4
+_LARGE = 20_000  # rows, above which there are very many
 _FEWER, _MORE, _MANY = 0.6, 1.4, 2.0  # features, of more or fewer inputs each
 _WEAKER = 0.03  # of the penalty, once a small network is pruned
 _NARROW = 32  # inputs below which a kernel machine of few rows knows no more than the labels
 
 
 class _Setting(NamedTuple):
-    """Penalty, learning from a kernel machine or not, crowd, share of the penalty at the end."""
+    """Penalty, kernel machine as teacher, crowd, penalty's share at the end, kind of features."""
 
     penalty: float
     distil: bool = False
     crowd: float = 1.0
     finish: float = 1.0
+    rectified: bool = False
 
 
 _SETTINGS = {
@@ -60,12 +60,22 @@ _SETTINGS = {
         _Setting(1e-4),
         _Setting(1e-3, distil=True),
     ),
+    "more rows": (
+        _Setting(3e-4),
+        _Setting(1e-3),
+        _Setting(1e-4),
+        _Setting(3e-4, crowd=_FEWER),
+    ),
+    "very many rows": (_Setting(1e-4),),  # one is as good as another, and trying takes long
 }
 """What to try for each kind of data.
 
 The order counts where both kinds of lessons are tried, and where numbers are predicted, see
 :mod:`cerflearn.supervised.judging`. Small budgets want small penalties.
 """
+
+_RECTIFIED = (_Setting(3e-3, rectified=True), _Setting(1e-3, rectified=True))
+"""Few cosines fit many rows less well than few rectified features do; many fit them better."""
 
 
 def least_macs(budget: Budget, n_features: int) -> int:
@@ -90,7 +100,13 @@ def n_projections_for(budget: Budget, n_features: int, n_samples: int, crowd: fl
 
 
 def make_recipes(
-    budget: Budget, n_features: int, n_samples: int, teacher: str, *, classes: bool
+    budget: Budget,
+    n_features: int,
+    n_samples: int,
+    teacher: str,
+    *,
+    classes: bool,
+    activation: str = "auto",
 ) -> list[Recipe]:
     """Recipes to compare, in the order of :data:`_SETTINGS`.
 
@@ -104,24 +120,29 @@ def make_recipes(
         Whether to learn from a kernel machine; ``"auto"`` tries both where that may help.
     classes : bool
         Whether classes are predicted, or numbers.
+    activation : {"auto", "cosine", "relu"}
+        Features to try; ``"auto"`` tries rectified ones beside cosines in small networks that tell
+        many rows apart.
     """
-    if n_samples > MOST_ROWS:
-        usual = n_projections_for(budget, n_features, n_samples)
-        if n_samples > _LARGE:
-            return [Recipe(usual, _PENALTY_OF_MANY, False)]
-        fewer = n_projections_for(budget, n_features, n_samples, crowd=_FEWER)
-        penalties = (3e-4, 1e-3, 1e-4)
-        return [*(Recipe(usual, p, False) for p in penalties), Recipe(fewer, 3e-4, False)]
+    kind = _kind(n_features, n_samples, classes=classes)
+    settings = _SETTINGS[kind]
+    if activation == "relu":
+        settings = tuple(setting._replace(rectified=True) for setting in settings)
+    elif activation == "auto" and kind == "many rows":
+        n_frequencies = n_features * n_projections_for(budget, n_features, n_samples)
+        if is_small(n_samples, n_frequencies):
+            settings += _RECTIFIED
     recipes = [
         Recipe(
             n_projections_for(budget, n_features, n_samples, setting.crowd),
             setting.penalty,
             setting.distil,
             finish=setting.finish,
+            rectified=setting.rectified,
         )
-        for setting in _SETTINGS[_kind(n_features, n_samples, classes=classes)]
+        for setting in settings
     ]
-    if teacher != "auto":
+    if teacher != "auto" and n_samples <= MOST_ROWS:
         recipes = [replace(recipe, distil=teacher == "kernel") for recipe in recipes]
     return list(dict.fromkeys(recipes))
 
@@ -134,6 +155,8 @@ def drawn(recipe: Recipe, budget: Budget, n_features: int, n_samples: int) -> Re
 
 def _kind(n_features: int, n_samples: int, *, classes: bool) -> str:
     """Key of :data:`_SETTINGS`."""
+    if n_samples > MOST_ROWS:
+        return "very many rows" if n_samples > _LARGE else "more rows"
     few = n_samples <= FEW_ROWS
     if not classes:
         return "numbers, few rows" if few else "numbers, many rows"

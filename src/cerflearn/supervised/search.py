@@ -9,7 +9,7 @@ import numpy as np
 
 from cerflearn._typing import Float64Array, IntArray
 from cerflearn.supervised.judging import Judge, Trial
-from cerflearn.supervised.network import CosineNetwork
+from cerflearn.supervised.network import FeatureNetwork
 from cerflearn.supervised.problem import Problem, Workers
 from cerflearn.supervised.training import (
     FEW_ROWS,
@@ -24,10 +24,10 @@ from cerflearn.supervised.training import (
     uses_mini_batches,
 )
 
-Finish = Callable[[CosineNetwork, Task], CosineNetwork]
+Finish = Callable[[FeatureNetwork, Task], FeatureNetwork]
 """Gives a trained network the head that it is to have."""
 
-StartNetwork = Callable[[Task, Recipe, np.random.Generator], CosineNetwork]
+StartNetwork = Callable[[Task, Recipe, np.random.Generator], FeatureNetwork]
 """Draws a network with masks that stay."""
 
 _SEARCH_EFFORT = 0.4
@@ -96,7 +96,7 @@ class RecipeSearch:
         *,
         early_stopping: bool,
         on_progress: Callable[[float, float], None] | None = None,
-    ) -> CosineNetwork:
+    ) -> FeatureNetwork:
         """Train on all rows, but a tenth if early stopping needs rows to look at."""
         task, held_out = self._task, None
         n_frequencies = task.X.shape[1] * recipe.n_projections
@@ -154,7 +154,7 @@ class RecipeSearch:
         effort: float,
         held_out: Problem | None = None,
         on_progress: Callable[[float, float], None] | None = None,
-    ) -> CosineNetwork:
+    ) -> FeatureNetwork:
         rng = np.random.default_rng(self._network_seed)
         start = None if recipe.learned_masks else self._start(task, recipe, rng)
         if start is not None and not recipe.refined:

@@ -20,7 +20,7 @@ from cerflearn.supervised.distillation import (
 )
 from cerflearn.supervised.lbfgs import FullBatches, train_full_batches
 from cerflearn.supervised.losses import Loss
-from cerflearn.supervised.network import CosineNetwork, draw_network
+from cerflearn.supervised.network import FeatureNetwork, draw_network, draw_rectified
 from cerflearn.supervised.problem import Problem, Workers
 from cerflearn.supervised.pruning import Budget
 
@@ -33,7 +33,7 @@ _START_ROWS = 5_000  # for the head to start with
 _ROUNDS, _LEAST_STEPS, _MOST_STEPS, _BATCH = 15, 1500, 6000, 256
 _RATE, _MOST_PHASE = 3e-3, 2.4  # a step moves all frequencies: a phase by the rate times inputs
 _CHEAP_STEPS, _CHEAP_WORK = 4000, 10**8  # steps x frequencies
-_SMALL_WORK, _LONGER = 10**7, 5.0  # more iterations up to so many rows x frequencies
+_SMALL_WORK, _LONGER = 10**7, 5.0  # for rows x frequencies; more iterations
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +101,8 @@ class Recipe:
     finish : float, default=1
         Share of the penalty that is left when nothing more is to be pruned: a penalty shows which
         frequencies can go, but holds small networks back.
+    rectified : bool, default=False
+        Rectified features rather than cosines.
     """
 
     n_projections: int
@@ -109,6 +111,7 @@ class Recipe:
     learned_masks: bool = True
     refined: bool = True
     finish: float = 1.0
+    rectified: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,11 +157,11 @@ def train(
     rng: np.random.Generator,
     workers: Workers,
     *,
-    start: CosineNetwork | None = None,
+    start: FeatureNetwork | None = None,
     effort: float = 1.0,
     held_out: Problem | None = None,
     on_progress: Callable[[float, float], None] | None = None,
-) -> CosineNetwork:
+) -> FeatureNetwork:
     """Train a network within the budget of a task.
 
     Parameters
@@ -173,7 +176,7 @@ def train(
         Source of randomness.
     workers : Workers
         Who computes.
-    start : CosineNetwork, optional
+    start : FeatureNetwork, optional
         Network whose mask is kept. None: a dense one is drawn and pruned to the budget.
     effort : float, default=1
         Share of the usual steps.
@@ -185,10 +188,7 @@ def train(
     budget = None
     if start is None:
         budget = task.budget
-        mask = np.repeat(task.usable[:, None], recipe.n_projections, axis=1)
-        part = task.rows(np.sort(rng.permutation(task.n_samples)[:_START_ROWS]))
-        aims = _SURE * score_targets(part.targets) if task.classes else part.targets
-        start = draw_network(part.X, aims, mask, task.gamma, rng)
+        start = _draw_dense(task, recipe, rng)
     problem = as_problem(lesson, task.loss)
     if not uses_mini_batches(problem.n_samples, start.mask.size):
         options = full_batches(recipe.penalty, effort, classes=task.classes, finish=recipe.finish)
@@ -207,6 +207,15 @@ def train(
     return network.without_idle().astype(np.float64)
 
 
+def _draw_dense(task: Task, recipe: Recipe, rng: np.random.Generator) -> FeatureNetwork:
+    mask = np.repeat(task.usable[:, None], recipe.n_projections, axis=1)
+    if recipe.rectified:
+        return draw_rectified(mask, task.targets.shape[1], rng)
+    part = task.rows(np.sort(rng.permutation(task.n_samples)[:_START_ROWS]))
+    aims = _SURE * score_targets(part.targets) if task.classes else part.targets
+    return draw_network(part.X, aims, mask, task.gamma, rng)
+
+
 def uses_mini_batches(n_samples: int, n_frequencies: int) -> bool:
     """Tell whether a lesson of so many rows is taken in mini-batches."""
     return n_samples * n_frequencies > _FULL_BATCH_WORK
@@ -223,8 +232,13 @@ def full_batches(
 
 def effort_for(n_samples: int, n_frequencies: int, *, classes: bool) -> float:
     """Usual iterations, several times: small networks that tell many rows apart gain from more."""
-    small = n_samples * n_frequencies <= _SMALL_WORK
-    return _LONGER if classes and n_samples > FEW_ROWS and small else 1.0
+    many = classes and n_samples > FEW_ROWS
+    return _LONGER if many and is_small(n_samples, n_frequencies) else 1.0
+
+
+def is_small(n_samples: int, n_frequencies: int) -> bool:
+    """Tell whether a network is small enough to be trained for longer, or in more ways."""
+    return n_samples * n_frequencies <= _SMALL_WORK
 
 
 def steps_for(n_samples: int, n_frequencies: int) -> int:
@@ -240,8 +254,8 @@ def as_problem(lesson: Lesson, loss: Loss) -> Problem:
     return Problem(X, targets, lesson.weights.astype(np.float32), loss)
 
 
-def _held_out_loss(problem: Problem) -> Callable[[CosineNetwork], float]:
-    def validate(network: CosineNetwork) -> float:
+def _held_out_loss(problem: Problem) -> Callable[[FeatureNetwork], float]:
+    def validate(network: FeatureNetwork) -> float:
         scores = network.scores(problem.X)
         return problem.loss(scores, problem.targets, problem.weights)[0]
 
