@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cerflearn._typing import Float64Array, IntArray
+from cerflearn._typing import IntArray
 from cerflearn._validation import check_choice, check_flag, check_number, invalid
 from cerflearn.estimators._learned import LearnedFeatureMap
 from cerflearn.estimators._selection import Candidates, Purse
@@ -18,7 +18,6 @@ from cerflearn.features.blocked import (
     blocks_within_budget,
     draw_blocked_map,
 )
-from cerflearn.features.dense import draw_orthogonal
 from cerflearn.features.fastfood import padded_size
 from cerflearn.spectral import Gaussian, Product, SpectralLaw
 
@@ -76,7 +75,7 @@ class BlockedDrawing(LearnedFeatureMap):
         n_blocks = -(-n_projections // padded_size(n_features))
         law, centres = self.law_, None
         if self.spread is not None:
-            centres = _draw_centres(law, n_features, n_blocks, rng)
+            centres = law.sample(n_features, n_blocks, rng).T
             law = Gaussian(float(self.spread) * self._scale_of(law))
         elif not law.is_isotropic:
             raise invalid(
@@ -130,20 +129,3 @@ class BlockedDrawing(LearnedFeatureMap):
                 "or use MaskedCERF, whose projections cost less",
             )
         return self._n_outputs_of(n_blocks * padded_size(n_features))
-
-
-def _draw_centres(
-    law: SpectralLaw, n_features: int, n_blocks: int, rng: np.random.Generator
-) -> Float64Array:
-    """Centres (n_blocks, n_features) of a law, orthogonal if it has no preferred directions.
-
-    Each has the law alone; few that are orthogonal cover it more evenly than few that are not.
-    """
-    draw = draw_orthogonal if law.is_isotropic else _draw_independent
-    return draw(n_features, n_blocks, law, rng).T
-
-
-def _draw_independent(
-    n_features: int, n_blocks: int, law: SpectralLaw, rng: np.random.Generator
-) -> Float64Array:
-    return law.sample(n_features, n_blocks, rng)

@@ -43,7 +43,7 @@ class BlockedCERF(BlockedDrawing):
     spread : float, default=None
         Standard deviation of the frequencies of a block about its centre, in units of the scale
         of the kernel's law (:math:`\sqrt{2 \gamma}` for rbf, :math:`\gamma` for laplacian and
-        cauchy); centres are drawn from that law, orthogonal if it is isotropic. None: no centres.
+        cauchy); centres are drawn from that law. None: no centres.
     scale_spread : float, default=0.0
         Standard deviation of the logarithm of a factor drawn for each block, by which its
         frequencies about the centre are multiplied. 0: no factors.
