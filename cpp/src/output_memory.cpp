@@ -5,6 +5,7 @@
 #include "cerf/output_memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <mutex>
@@ -14,8 +15,9 @@
 namespace cerf {
 namespace {
 
-constexpr int64_t kHugePage = int64_t(2) << 20, kPage = 4096;
+constexpr int64_t kHugePage = int64_t(2) << 20;
 constexpr size_t kMostBlocks = 8;
+constexpr int64_t kSurplusShare = 8;  // an eighth more than needed is not too much
 
 struct Block {
   char* data;
@@ -47,12 +49,13 @@ class Store {
  public:
   Store() { kept_.reserve(kMostBlocks + 1); }  // so that `keep` never allocates
 
-  // Smallest kept block that is large enough, but less than twice as large as needed.
+  // Smallest kept block that is large enough, and not much larger than needed.
   bool take(int64_t n_bytes, Block& found) {
     const std::lock_guard<std::mutex> lock(mutex_);
     auto best = kept_.end();
     for (auto block = kept_.begin(); block != kept_.end(); ++block) {
-      const bool fits = block->n_bytes >= n_bytes && block->n_bytes / 2 < n_bytes;
+      const int64_t surplus = block->n_bytes - n_bytes;
+      const bool fits = surplus >= 0 && surplus <= n_bytes / kSurplusShare;
       if (fits && (best == kept_.end() || block->n_bytes < best->n_bytes)) best = block;
     }
     if (best == kept_.end()) return false;
@@ -118,7 +121,8 @@ Store& store() {
 }  // namespace
 
 OutputMemory::OutputMemory(int64_t n_bytes) {
-  n_bytes = (std::max<int64_t>(n_bytes, 1) + kPage - 1) / kPage * kPage;
+  static const int64_t page = sysconf(_SC_PAGESIZE);
+  n_bytes = (std::max<int64_t>(n_bytes, 1) + page - 1) / page * page;
   Block block{};
   if (!store().take(n_bytes, block)) block = map_new(n_bytes);
   data_ = block.data;

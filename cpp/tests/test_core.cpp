@@ -293,7 +293,7 @@ void test_output_memory() {
   }
   expect(cerf::kept_output_bytes() == 2 * size, "memory is not kept");
   {
-    const cerf::OutputMemory small(size / 3), large(4 * size), other(size - 1);
+    const cerf::OutputMemory small(size * 4 / 5), large(4 * size), other(size * 9 / 10);
     expect(cerf::kept_output_bytes() == size, "kept memory went to an output of another size");
     const cerf::OutputMemory again(size);
     expect(cerf::kept_output_bytes() == 0, "kept memory is not used again");
