@@ -92,12 +92,13 @@ def features_of(phases: NDArray[_Float], rectified: bool) -> NDArray[_Float]:
     return features
 
 
-def slopes_of(phases: NDArray[_Float], rectified: bool) -> NDArray[_Float]:
-    """Derive :func:`features_of` by the phases."""
+def phases_to_slopes(phases: NDArray[_Float], rectified: bool) -> None:
+    """Put derivatives of :func:`features_of` by the phases in their place."""
     if rectified:
-        return (phases > 0.0).astype(phases.dtype)
-    slopes: NDArray[_Float] = -np.sin(phases)
-    return slopes
+        np.greater(phases, 0.0, out=phases)
+    else:
+        np.sin(phases, out=phases)
+        np.negative(phases, out=phases)
 
 
 def draw_network(

@@ -11,7 +11,7 @@ import numpy as np
 
 from cerflearn._typing import IntArray
 from cerflearn.supervised.losses import Loss
-from cerflearn.supervised.network import Float32Array, features_of, slopes_of
+from cerflearn.supervised.network import Float32Array, features_of, phases_to_slopes
 
 BLOCK_ROWS = 1024
 """Rows of a block; sums over rows are sums over blocks in order, whoever computes them."""
@@ -130,7 +130,8 @@ def loss_and_gradient(
         scores += bias
         value, by_scores = problem.loss(scores, problem.targets[part], problem.weights[part])
         by_phases = by_scores @ head.T
-        by_phases *= slopes_of(phases, rectified)
+        phases_to_slopes(phases, rectified)
+        by_phases *= phases
         return Gradient(
             value, X.T @ by_phases, by_phases.sum(axis=0), features.T @ by_scores,
             by_scores.sum(axis=0),
