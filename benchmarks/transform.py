@@ -277,7 +277,7 @@ def main() -> None:
     with threadpool_limits(1):
         batch = [r for dtype in ("float32", "float64") for r in batch_section(dtype, repeats)]
         single = one_row_section(repeats)
-    gains = threads_section(repeats)
+    gains = threads_section(4 * repeats)  # short runs that need both cores to themselves
     print_batch(batch)
     print_one_row(single)
     print("\n| two threads over one |  |\n|---|---|")
