@@ -17,7 +17,7 @@ constexpr int64_t kPanelsPerTurn = 4;
 constexpr int64_t kRowsPerThread = 128;
 // A step, of at most 32 rows, fits beside the rows of a cache line that is not complete yet.
 constexpr int32_t kSinkRows = 48;
-// Outputs of so many bytes leave the caches before anybody reads them.
+// Outputs of more bytes leave the caches before anybody reads them.
 constexpr int64_t kCachedBytes = int64_t(32) << 20;
 
 template <class T>

@@ -138,8 +138,8 @@ def test_small_networks_of_many_rows_try_both_kinds_of_features(activation, caps
         for line in capsys.readouterr().out.splitlines()
         if "held-out" in line
     }
-    refined = {"auto": {"True", "False"}, "cosine": {"False"}, "relu": {"True"}}[activation]
-    assert tried == refined
+    wanted = {"auto": {"True", "False"}, "cosine": {"False"}, "relu": {"True"}}[activation]
+    assert tried == wanted
     if activation != "auto":
         assert model.recipe_.rectified == (activation == "relu")
 

@@ -21,6 +21,7 @@ MAPS = {
     "independent": masked_map(12, 128, 1, 1),
     "fastfood": fastfood_map(12, 16, 8),
     "odd": dense_map(12, 127, "single"),
+    "rectified": masked_map(12, 128, 4, 1, rectified=True),
 }
 
 
@@ -48,6 +49,11 @@ def test_outputs_are_plain_arrays(shape, dtype):
     assert out.flags.writeable
     out.fill(1.0)
     assert out.sum() == out.size
+
+
+def test_other_types_stay_as_they_are():
+    for dtype in (np.float16, np.int64, ">f4"):
+        assert _native.empty_output(2048, 2048, np.dtype(dtype)).dtype == dtype
 
 
 def test_memory_of_an_output_that_is_gone_is_used_again():
@@ -146,6 +152,7 @@ def run(limit):
 def test_the_limit_can_be_set_from_outside():
     assert run("1000000").stdout.strip() == "1000000"
     assert run("0").stdout.strip() == "0"
+    assert run("9" * 30).stdout.strip() == str(sys.maxsize)  # as much as there is
 
 
 @pytest.mark.parametrize("limit", ["much", "-1", "1e6", ""])

@@ -192,10 +192,14 @@ void finish_row(const T* phases, const T* offsets, const T* amplitudes, int32_t 
     t[i] = phases[k + i] + offsets[k + i];
     a[i] = amplitudes[k + i];
   }
-  V cosine, sine;
-  cosine_and_sine<T, kNarrowBytes>(load_any<T, kNarrowBytes>(t), cosine, sine);
-  if (rectified) cosine = positive_part<T, kNarrowBytes>(load_any<T, kNarrowBytes>(t));
-  store_any<T, kNarrowBytes>(c, cosine * load_any<T, kNarrowBytes>(a));
+  const V padded = load_any<T, kNarrowBytes>(t);
+  V first, sine{};
+  if (rectified) {
+    first = positive_part<T, kNarrowBytes>(padded);
+  } else {
+    cosine_and_sine<T, kNarrowBytes>(padded, first, sine);
+  }
+  store_any<T, kNarrowBytes>(c, first * load_any<T, kNarrowBytes>(a));
   store_any<T, kNarrowBytes>(s, sine * load_any<T, kNarrowBytes>(a));
   for (int32_t i = 0; i < m; i++) {
     if (!paired) {

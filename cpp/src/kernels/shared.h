@@ -1,6 +1,6 @@
 // Batch form of dense maps and of masks shared by several projections.
 //
-// NumPy: amplitudes * cos(2 pi (X[:, rows] @ weights + offsets)) for the rows of each step.
+// NumPy: features of the phases X[:, rows] @ weights + offsets, for the rows of each step.
 // F projections x V vectors of samples stay in registers; each panel row is loaded once for F
 // projections and each weight once for V vectors.
 #pragma once

@@ -74,7 +74,7 @@ template <class T, int B>
 CERF_INLINE void stream(T* p, Vec<T, B> v) {
 #if defined(__clang__)
   __builtin_nontemporal_store(v, reinterpret_cast<Vec<T, B>*>(p));
-#elif defined(__AVX__)
+#elif defined(__AVX__) && CERF_VECTOR_BYTES >= 32
   __builtin_ia32_movntps256(reinterpret_cast<float*>(p), reinterpret_cast<Vec<float, B>&>(v));
 #elif defined(__SSE__)
   __builtin_ia32_movntps(reinterpret_cast<float*>(p), reinterpret_cast<Vec<float, B>&>(v));

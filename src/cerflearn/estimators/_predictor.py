@@ -267,14 +267,14 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         check_is_fitted(self, "coef_")
         cost = self._count_cost()
         active = self.feature_map_.masks.sum(axis=0)
-        kind = "rectified" if self.recipe_.rectified else "cosine"
+        kind = "rectified" if self.feature_map_.rectified else "cosine"
         lines = [
             f"{type(self).__name__}: {cost.macs:,} MACs a row"
             f" ({cost.macs - self.coef_.size:,} for features, {self.coef_.size:,} for scores)",
             f"  {self.feature_map_.n_projections} {kind} features of {active.min()} to "
             f"{active.max()} inputs out of {self.n_features_in_}, {len(self.coef_)} scores",
             f"  {cost.n_parameters:,} parameters, {cost.n_bytes:,} bytes stored, "
-            f"{cost.trig} cosines a row",
+            f"{cost.trig or 'no'} cosines a row",
             f"  trained as {self.recipe_}",
         ]
         return "\n".join(lines)

@@ -35,7 +35,8 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
     with sparse frequencies :math:`\Omega`: each feature reads few inputs. By default they are
     trained on the labels from dense to sparse, the least important inputs dropped on the way
     (``masks="learned"``), and, for few rows of many inputs where that helps, on the scores of a
-    kernel machine. Where that does better, features are :math:`\max(\cdot, 0)` instead of cosines.
+    kernel machine. In small networks of many rows features may be :math:`\max(\cdot, 0)` instead of
+    cosines.
     What to train with is chosen on rows that were held out.
 
     Parameters
@@ -62,7 +63,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         What a feature does with the weighted sum of its inputs: take the cosine, or the positive
         part (random features of the arc-cosine kernel), which costs no trigonometric function.
         ``"auto"``: cosines, and for 1,001 to 6,000 rows and small budgets what does better on
-        held-out rows.
+        held-out rows. ``"relu"`` wants scaled inputs: ``gamma="cv"``, or standardised X.
     gamma : {"cv", "scale", "median"} or float, default="cv"
         Coefficient of the Gaussian kernel whose frequencies are drawn to start with. ``"cv"``
         also chooses whether inputs are scaled one by one or all alike; others keep them as they

@@ -36,7 +36,8 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
     refine, masks, teacher, activation, gamma, alpha, group_size, features_per_mask, early_stopping
         As in :class:`CERFClassifier`; ``teacher="kernel"`` adds points between training rows with
         the predictions of kernel ridge regression, ``"labels"`` are the targets, and ``"auto"``
-        tries both for 1,001 to 6,000 rows. ``activation="auto"`` takes cosines.
+        tries both for 1,001 to 6,000 rows. ``activation="auto"`` takes
+        cosines, ``"relu"`` :math:`\max(\cdot, 0)` in their place.
     n_jobs, random_state, verbose
         As in :class:`CERFClassifier`.
 

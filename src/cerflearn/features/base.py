@@ -91,7 +91,7 @@ class FeatureMap(ABC):
         return (
             f"{type(self).__name__}(n_features={self.n_features}, "
             f"n_projections={self.n_projections}, n_outputs={self.n_outputs}, "
-            f"paired={self.paired})"
+            f"paired={self.paired}{', rectified=True' if self.rectified else ''})"
         )
 
     def __getstate__(self) -> dict[str, Any]:
