@@ -129,6 +129,17 @@ def test_rectified_features_cost_no_cosines():
     assert np.array_equal(again.decision_function(data), model.decision_function(data))
 
 
+def test_rectified_features_take_inputs_of_any_scale_whatever_gamma_is():
+    fits = [
+        quick(macs=400, activation="relu", gamma=gamma).fit(factor * DIGITS[TRAIN], LABELS[TRAIN])
+        for gamma, factor in (("cv", 1.0), ("scale", 2.0**14), (0.5, 2.0**-14))
+    ]
+    assert fits[0].score(DIGITS[TEST], LABELS[TEST]) > 0.85
+    scores = fits[0].decision_function(DIGITS[TEST])
+    for fitted, factor in zip(fits[1:], (2.0**14, 2.0**-14), strict=True):
+        assert fitted.decision_function(factor * DIGITS[TEST]) == pytest.approx(scores, rel=1e-9)
+
+
 @pytest.mark.parametrize("activation", ["auto", "cosine", "relu"])
 def test_small_networks_of_many_rows_try_both_kinds_of_features(activation, capsys):
     model = CERFClassifier(macs=60, activation=activation, random_state=0, verbose=1)

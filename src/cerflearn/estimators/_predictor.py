@@ -99,6 +99,10 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         if not isinstance(self.verbose, bool | np.bool_):
             check_integer("verbose", self.verbose, "True, False or a number", at_least=0)
 
+    @property
+    def _chooses_gamma(self) -> bool:
+        return isinstance(self.gamma, str) and self.gamma == "cv"
+
     def _budget(self, n_features: int, n_scores: int) -> Budget:
         """Budget of the network, refused if it pays for nothing."""
         macs = default_macs(n_features, n_scores) if self.macs is None else int(self.macs)
@@ -128,8 +132,9 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         budget = self._budget(X.shape[1], n_scores)
         scaling_seed, search_seed = seed.spawn(2)
         rng = np.random.default_rng(scaling_seed)
-        kind = "auto" if isinstance(self.gamma, str) and self.gamma == "cv" else "none"
-        scaling = choose_scaling(X, targets, weights, rng, kind)
+        # A coefficient that is given is one of inputs as they are; rectified features have none.
+        keeps = self.activation != "relu" and not self._chooses_gamma
+        scaling = choose_scaling(X, targets, weights, rng, "none" if keeps else "auto")
         if not scaling.varies.any():
             raise ValueError("X is constant, all its rows are equal: nothing can be learned.")
         task = self._task(X, targets, weights, loss, budget, scaling)
@@ -149,7 +154,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         # A kernel machine of few rows needs double precision.
         scaled = scaling.apply(X if len(X) > MOST_ROWS else X.astype(np.float64))
         gamma = self.gamma
-        if isinstance(gamma, str) and gamma == "cv":
+        if self._chooses_gamma:
             gamma = _WIDTH * resolve_gamma("median", "rbf", scaled)
         else:
             gamma = resolve_gamma(gamma, "rbf", scaled)
@@ -183,7 +188,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         return network, trial
 
     def _start(self, task: Task, recipe: Recipe, rng: np.random.Generator) -> FeatureNetwork:
-        choose = isinstance(self.gamma, str) and self.gamma == "cv"
+        choose = self._chooses_gamma
         return draw_with_random_masks(task, recipe.n_projections, rng, choose_width=choose)
 
     def _finish(self, network: FeatureNetwork, task: Task) -> FeatureNetwork:

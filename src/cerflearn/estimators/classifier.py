@@ -63,7 +63,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         What a feature does with the weighted sum of its inputs: take the cosine, or the positive
         part (random features of the arc-cosine kernel), which costs no trigonometric function.
         ``"auto"``: cosines, and for 1,001 to 6,000 rows and small budgets what does better on
-        held-out rows. ``"relu"`` wants scaled inputs: ``gamma="cv"``, or standardised X.
+        held-out rows. With ``"relu"`` inputs are always scaled, and ``gamma`` has no effect.
     gamma : {"cv", "scale", "median"} or float, default="cv"
         Coefficient of the Gaussian kernel whose frequencies are drawn to start with. ``"cv"``
         also chooses whether inputs are scaled one by one or all alike; others keep them as they
