@@ -4,7 +4,6 @@
 // any access beyond them.
 #include <algorithm>
 #include <cmath>
-#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <limits>
@@ -14,27 +13,16 @@
 
 #include "cerf/features.h"
 #include "cerf/output_memory.h"
+#include "expect.h"
 #include "reference.h"
 
 namespace {
 
 using namespace reference;
+using expectations::expect;
 
 template <class T>
 constexpr const char* kTypeName = sizeof(T) == 4 ? "float" : "double";
-
-int n_passed = 0, n_failed = 0;
-
-__attribute__((format(printf, 2, 3))) void expect(bool holds, const char* format, ...) {
-  (holds ? n_passed : n_failed)++;
-  if (holds || n_failed > 30) return;
-  va_list arguments;
-  va_start(arguments, format);
-  std::fputs("FAILED: ", stdout);
-  std::vprintf(format, arguments);
-  std::fputs("\n", stdout);
-  va_end(arguments);
-}
 
 // The first rows of X in an array of exactly the size that the strides reach.
 enum class Order { rows, columns, padded_rows, every_second, reversed };
@@ -275,37 +263,6 @@ void check_large_output(const Map<T>& map) {
   });
 }
 
-void test_output_memory() {
-  constexpr int64_t size = int64_t(5) << 20, limit = int64_t(256) << 20;
-  cerf::set_kept_output_limit(0);
-  expect(cerf::kept_output_bytes() == 0, "a limit of 0 keeps memory");
-  cerf::set_kept_output_limit(limit);
-  void* first = nullptr;
-  {
-    const cerf::OutputMemory a(size), b(size);
-    first = b.data();
-    expect(a.data() != b.data(), "two outputs share memory");
-    for (const cerf::OutputMemory* output : {&a, &b}) {
-      expect(reinterpret_cast<uintptr_t>(output->data()) % (2 << 20) == 0, "not aligned");
-      std::memset(output->data(), 1, size);  // every byte is there
-    }
-    expect(cerf::kept_output_bytes() == 0, "memory in use counts as kept");
-  }
-  expect(cerf::kept_output_bytes() == 2 * size, "memory is not kept");
-  {
-    const cerf::OutputMemory small(size * 4 / 5), large(4 * size), other(size * 9 / 10);
-    expect(cerf::kept_output_bytes() == size, "kept memory went to an output of another size");
-    const cerf::OutputMemory again(size);
-    expect(cerf::kept_output_bytes() == 0, "kept memory is not used again");
-    expect(again.data() == first || other.data() == first, "kept memory is not used again");
-  }
-  for (int i = 1; i <= 20; i++) const cerf::OutputMemory more(i * 3 * size);
-  expect(cerf::kept_output_bytes() <= limit, "more is kept than the limit");
-  cerf::set_kept_output_limit(size);
-  expect(cerf::kept_output_bytes() <= size, "a lower limit does not free memory");
-  cerf::set_kept_output_limit(limit);
-}
-
 template <class T>
 void test_cosine() {
   Random random(3);
@@ -497,11 +454,12 @@ void test_all() {
 
 }  // namespace
 
+void test_output_memory();  // in its own file
+
 int main() {
   cerf::set_num_threads(3);  // also on machines with fewer cores
   test_output_memory();
   test_all<float>();
   test_all<double>();
-  std::printf("%d passed, %d failed\n", n_passed, n_failed);
-  return n_failed == 0 ? 0 : 1;
+  return expectations::summary();
 }
