@@ -7,6 +7,7 @@ for single cosines, whose random offsets add a term cos(omega . (x + y) + 2 b).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -16,7 +17,7 @@ from cerflearn.features.blocked import draw_blocked_map
 from cerflearn.features.dense import draw_dense_map
 from cerflearn.features.masked import draw_masked_map
 from cerflearn.features.masks import draw_fixed_masks, mask_scale
-from cerflearn.spectral import KERNELS, GaussianMixture, law_from_kernel
+from cerflearn.spectral import KERNELS, Gaussian, GaussianMixture, law_from_kernel
 
 N_FEATURES, N_ROWS, N_SEEDS = 6, 5, 100
 X = np.random.default_rng(7).normal(size=(N_ROWS, N_FEATURES))
@@ -169,3 +170,20 @@ def test_blocks_around_centres_have_the_kernel_of_the_mixture(shared_signs):
     error = np.abs(Z @ Z.T - mixture.kernel(X))[PAIRS]
     # Block means lie in [-1, 1] and, given the signs, are independent: Hoeffding, 1e-6 a pair.
     assert error.max() < np.sqrt(2.0 * np.log(2.0 / 1e-6) / n_blocks)
+
+
+def test_equally_spaced_offsets_take_out_noise_of_rows_that_are_alike():
+    # One block about a centre: its rows differ little, and so does their noise but for the offset.
+    centre, law, wanted = np.full((1, N_FEATURES), 0.3), Gaussian(0.05), []
+    for seed in range(N_SEEDS):
+        rng = np.random.default_rng(seed)
+        drawn = draw_blocked_map(N_FEATURES, 8, law, rng, paired=False, centres=centre)
+        others = replace(drawn, offsets=rng.uniform(0.0, 2.0 * np.pi, 8))
+        d = X[:, None] - X[None]
+        truth = np.cos(d @ drawn.frequencies).mean(axis=2)
+        grams = [m.transform(X) @ m.transform(X).T for m in (drawn, others)]
+        wanted.append([np.square((gram - truth)[PAIRS]).mean() for gram in grams])
+    spaced, independent = np.mean(wanted, axis=0)
+    # 8 independent terms of variance 1/2, averaged: 1/16.
+    assert independent == pytest.approx(1.0 / 16.0, rel=0.2)
+    assert spaced < 0.1 * independent

@@ -7,7 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cerflearn.features.blocked import blocks_within_budget, draw_blocked_map
+from cerflearn.features.blocked import (
+    blocks_within_budget,
+    draw_block_offsets,
+    draw_blocked_map,
+)
 from cerflearn.features.cost import fastfood_macs
 from cerflearn.features.dense import DenseMap, draw_orthogonal
 from cerflearn.features.masked import draw_masked_map, masks_within_budget
@@ -144,3 +148,44 @@ def test_blocks_fill_a_budget_and_do_not_exceed_it(macs, shared_signs):
     if n_blocks:
         assert fastfood_macs(n_blocks, 16, shared_signs=shared_signs) <= macs
     assert fastfood_macs(n_blocks + 1, 16, shared_signs=shared_signs) > macs
+
+
+@pytest.mark.parametrize(("n_projections", "size"), [(48, 16), (37, 16), (5, 8), (1, 1)])
+def test_offsets_of_a_block_are_equally_spaced(n_projections, size):
+    offsets = draw_block_offsets(n_projections, size, False, np.random.default_rng(3))
+    assert offsets.shape == (n_projections,)
+    for first in range(0, n_projections, size):
+        block = offsets[first : first + size]
+        around = np.sort(block) - np.arange(len(block)) * 2.0 * np.pi / len(block)
+        np.testing.assert_allclose(around, around[0])
+        assert 0.0 <= around[0] < 2.0 * np.pi / len(block)
+    assert not draw_block_offsets(n_projections, size, True, np.random.default_rng(3)).any()
+
+
+def test_each_offset_of_a_block_is_uniform():
+    rng = np.random.default_rng(4)
+    offsets = np.array([draw_block_offsets(4, 4, False, rng) for _ in range(4000)])
+    quarters = np.floor(offsets / (np.pi / 2.0)).astype(int)
+    for place in range(4):
+        counts = np.bincount(quarters[:, place], minlength=4)
+        assert len(counts) == 4
+        assert abs(counts - 1000).max() < 5 * np.sqrt(750)
+
+
+def test_blocks_are_drawn_with_their_offsets():
+    rng = np.random.default_rng(5)
+    drawn = draw_blocked_map(16, 40, Gaussian(1.0), rng, paired=False)
+    steps = np.diff(np.sort(drawn.offsets[:16]))
+    np.testing.assert_allclose(steps, 2.0 * np.pi / 16)
+    np.testing.assert_allclose(np.diff(np.sort(drawn.offsets[32:])), 2.0 * np.pi / 8)
+
+
+def test_offsets_of_blocks_can_be_independent_as_in_the_paper():
+    drawn = draw_blocked_map(
+        16, 4000, Gaussian(1.0), np.random.default_rng(5), paired=False, spaced_offsets=False
+    )
+    steps = np.diff(np.sort(drawn.offsets[:16]))
+    assert steps.max() > 1.5 * 2.0 * np.pi / 16
+    counts, _ = np.histogram(drawn.offsets, bins=10, range=(0.0, 2.0 * np.pi))
+    assert counts.sum() == 4000
+    assert abs(counts - 400).max() < 5 * np.sqrt(360)

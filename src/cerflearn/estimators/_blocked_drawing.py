@@ -32,6 +32,7 @@ class BlockedDrawing(LearnedFeatureMap):
     select: Any
 
     _whole_bundles = True
+    _spaced_offsets = True
 
     @property
     def n_blocks_(self) -> int:
@@ -92,6 +93,7 @@ class BlockedDrawing(LearnedFeatureMap):
             paired=bool(self.paired),
             shared_signs=bool(self.shared_signs),
             centres=centres,
+            spaced_offsets=self._spaced_offsets,
         )
         if self.scale_spread == 0.0:
             return drawn

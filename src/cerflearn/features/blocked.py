@@ -158,6 +158,7 @@ def draw_blocked_map(
     paired: bool = True,
     shared_signs: bool = False,
     centres: Float64Array | None = None,
+    spaced_offsets: bool = True,
 ) -> BlockedMap:
     """Draw Fastfood blocks, of which the first rows are kept.
 
@@ -175,6 +176,8 @@ def draw_blocked_map(
         One B for all blocks (Prop. 5 as printed).
     centres : ndarray of shape (n_blocks, n_features), optional
         A centre for each block.
+    spaced_offsets : bool, default=True
+        Offsets of a block in equal steps, or independent ones as in the paper.
 
     Examples
     --------
@@ -190,11 +193,46 @@ def draw_blocked_map(
         blocks=blocks,
         kept_pointers=np.minimum(np.arange(n_blocks + 1) * size, n_projections),
         kept_rows=(np.arange(n_projections) % size).astype(np.int32),
-        offsets=draw_offsets(n_projections, paired, rng),
+        offsets=(
+            draw_block_offsets(n_projections, size, paired, rng)
+            if spaced_offsets
+            else draw_offsets(n_projections, paired, rng)
+        ),
         amplitudes=equal_amplitudes(n_projections, paired),
         n_outputs=n_outputs,
         paired=paired,
     )
+
+
+def draw_block_offsets(
+    n_projections: int, size: int, paired: bool, rng: np.random.Generator
+) -> Float64Array:
+    r"""Offsets (n_projections,), equally spaced around the circle in each block; zeros for pairs.
+
+    Twice the product of two cosines of one projection is :math:`\cos(\omega^\top (x - y))` and,
+    noise with mean zero, :math:`\cos(\omega^\top (x + y) + 2 b)`. Rows of a block that are alike,
+    around one centre or of low frequency, have nearly the same noise but for b: with offsets in
+    equal steps from a random start it cancels. Each offset alone is uniform, as independent ones.
+
+    Parameters
+    ----------
+    n_projections : int
+        Number of projections, of whole blocks but for the last.
+    size : int
+        Projections of a block.
+    paired : bool
+        Whether projections have a sine too, and need no offset.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
+    offsets = np.zeros(n_projections)
+    if paired:
+        return offsets
+    for first in range(0, n_projections, size):
+        n_rows = min(size, n_projections - first)
+        steps = rng.permutation(n_rows) + rng.uniform()
+        offsets[first : first + n_rows] = 2.0 * np.pi * steps / n_rows
+    return offsets
 
 
 def block_prices(
