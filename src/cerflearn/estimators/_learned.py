@@ -34,7 +34,7 @@ from cerflearn.estimators._selection import (
     learn,
     ranked_projections,
 )
-from cerflearn.estimators._weights import weigh_and_refill
+from cerflearn.estimators._weights import weigh
 from cerflearn.estimators.gamma import resolve_law
 from cerflearn.estimators.teachers import check_teacher, make_teacher, reads_target
 from cerflearn.features.base import FeatureMap, equal_amplitudes, projections_for
@@ -158,9 +158,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
         if self.weights == "equal":
             return np.sort(chosen), equal_amplitudes(len(chosen), drawn.paired)
         whole = self._whole_bundles and candidates.bundles is not None
-        projections, weights = weigh_and_refill(
-            engine, candidates, chosen, order, purse, whole_bundles=whole
-        )
+        projections, weights = weigh(engine, candidates, chosen, order, purse, whole_bundles=whole)
         return projections, np.sqrt(weights) * drawn.amplitudes[projections]
 
     def _store(

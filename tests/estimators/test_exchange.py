@@ -1,0 +1,84 @@
+"""Blocks exchanged for others that serve better with non-negative weights."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import cerflearn.estimators._weights as module
+from cerflearn import BlockedCERF, RandomFourierFeatures
+from cerflearn.features.blocked import BlockedMap
+from cerflearn.learning.weights import kernel_weights, pair_block
+from cerflearn.spectral import Gaussian
+
+SIZE = 8
+DATA = np.random.default_rng(5).normal(size=(300, SIZE))
+TEACHER = RandomFourierFeatures(
+    kernel=Gaussian(0.3), n_components=200, paired=False, random_state=1
+).fit(DATA)
+
+
+def fitted(seed, n_blocks=3, **changes) -> BlockedCERF:
+    parameters = {
+        "kernel": Gaussian(0.2),
+        "spread": 0.5,
+        "scale_spread": 0.5,
+        "paired": False,
+        "n_components": n_blocks * SIZE,
+        "n_candidates": 10 * SIZE,
+        "teacher": TEACHER,
+        "weights": "nnls",
+        "tol": 1.0,
+        "random_state": seed,
+    }
+    return BlockedCERF(**(parameters | changes)).fit(DATA[:200])
+
+
+def candidates(seed) -> BlockedMap:
+    """Map of all blocks that such a fit chooses from."""
+    return fitted(seed, n_blocks=10, weights="equal").feature_map_
+
+
+def error_of(features, blocks) -> float:
+    """Error w'Aw - 2 b'w of some blocks with their best weights, on the training rows."""
+    columns = np.concatenate([np.arange(SIZE) + SIZE * block for block in sorted(blocks)])
+    sums = pair_block(None, TEACHER.transform(DATA[:200]), features[:, columns])
+    quadratic, linear = sums.normal_equations()
+    weights = kernel_weights(quadratic, linear)
+    return float(weights @ quadratic @ weights - 2.0 * linear @ weights)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_single_exchange_of_blocks_lowers_the_error(seed):
+    features = candidates(seed).transform(DATA[:200])
+    kept = sorted({column // SIZE for column in fitted(seed).selector_.tolist()})
+    others = sorted(set(range(10)) - set(kept))  # 7, and 8 are tried
+    error = error_of(features, kept)
+    for leaves, comes in product(kept, others):
+        changed = {*kept} - {leaves} | {comes}
+        assert error_of(features, changed) >= error - 2e-6 * abs(error)
+
+
+def test_exchanged_blocks_are_nearer_to_the_teacher_on_other_rows(monkeypatch):
+    wanted = TEACHER.transform(DATA[200:]) @ TEACHER.transform(DATA[200:]).T
+    errors = {}
+    for limit in (module._MOST_COLUMNS, 0):
+        monkeypatch.setattr(module, "_MOST_COLUMNS", limit)
+        grams = [f @ f.T for f in (fitted(s).transform(DATA[200:]) for s in range(8))]
+        errors[limit] = np.mean([np.abs(gram - wanted).mean() for gram in grams])
+    assert errors[256] < 0.95 * errors[0]
+
+
+def test_a_block_of_which_some_outputs_are_kept_stays_as_large():
+    sampler = fitted(0, n_components=3 * SIZE - 3)
+    assert sampler.n_components_ == 3 * SIZE - 3
+    assert sampler.n_blocks_ == 3
+
+
+def test_one_block_is_exchanged_for_the_best():
+    features = fitted(2, n_blocks=10, weights="equal").feature_map_.transform(DATA[:200])
+    errors = [error_of(features, [block]) for block in range(10)]
+    kept = {column // SIZE for column in fitted(2, n_blocks=1).selector_.tolist()}
+    assert kept == {int(np.argmin(errors))}
