@@ -7,31 +7,22 @@ from typing import Any
 import numpy as np
 
 from _blocked_rules import (
+    PAPER,
     RIVALS,
     WEIGHTS,
     by_side,
-    drawn_wins,
+    distance_to_paper,
     geometric_mean,
     mean_error,
     of_law,
+    searched_readings,
     seed_errors,
 )
 from _blocked_text import BACKGROUND, CONCLUSION, HEADING, SEARCH
-from experiments import paper
-from experiments.blocked_protocol import FRACTIONS, READINGS, TABLE, Row
+from experiments.blocked_protocol import FRACTIONS, MEANINGS, TABLE, Row
 
 Results = dict[str, Any]
 Cell = tuple[Row, float]
-
-_printed = paper.numbers("table2")
-PAPER = {
-    (row.data, row.law, row.parameter): tuple(
-        zip(_printed["CERF"][row.label], _printed["RFF"][row.label], strict=True)
-    )
-    for row in TABLE
-    if row.label in _printed["CERF"]
-}
-"""Table 2: CERF and RFF at K'/K = .4, then at .2."""
 
 NAMES = {
     "cerf": "CERF",
@@ -45,15 +36,13 @@ CELLS: list[Cell] = [(row, f) for row in TABLE if row.data != "satimage" for f i
 
 
 class Table2:
-    """Errors of the sides in one reading, at one scale of P2."""
+    """Errors of the sides in one reading."""
 
-    def __init__(self, results: Results, reading: str, p2_scale: float) -> None:
+    def __init__(self, results: Results, reading: dict[str, Any]) -> None:
         chosen = results["chosen"]
-        tables = [chosen, *chosen["other_scales"]]
-        self.sides = next(t["sides"] for t in tables if t["p2_scale"] == p2_scale)
-        self.records = [
-            r for r in results["cells"] if r["reading"] == reading and r["p2_scale"] == p2_scale
-        ]
+        others = (other["sides"] for other in chosen["others"] if other["reading"] == reading)
+        self.sides = next(others, chosen["sides"])
+        self.records = [r for r in results["cells"] if r["reading"] == reading]
 
     def record(self, name: str, row: Row, weights: str) -> dict[str, Any]:
         fitted = "nnls" if weights == "nnls" else "equal"
@@ -150,29 +139,29 @@ def verdict(table2: Table2) -> str:
 
 def conclusion(results: Results, table2: Table2) -> str:
     """Text with the counts of the tables in it."""
-    others = []
-    for other in results["chosen"]["other_scales"]:
-        there = Table2(results, "median", other["p2_scale"])
-        won = there.wins("equal", "teacher", ("fastfood",))
-        weighted = there.wins("nnls", "teacher", ("fastfood",))
-        others.append(
-            f"{won} at {other['p2_scale']:g} ({weighted} with NNLS weights on both sides)"
-        )
-    readings = [
-        f"{there.wins('equal', 'teacher', ('fastfood',))} cells read as {reading}"
-        for reading in READINGS
-        if reading != "median"
-        and (there := Table2(results, reading, results["chosen"]["p2_scale"])).records
-    ]
+    chosen = results["chosen"]["reading"]
+    scales, units, printed = [], [], []
+    for reading in readings_of(results)[1:]:
+        there = Table2(results, reading)
+        won, weighted = (there.wins(w, "teacher", ("fastfood",)) for w in WEIGHTS)
+        if reading["meaning"] != chosen["meaning"]:
+            printed.append(f"{won} read as {reading['meaning']}")
+        elif reading["unit"] == chosen["unit"]:
+            scales.append(f"{won} and {weighted} at {reading['p2_scale']:g}")
+        else:
+            units.append(f"{won} and {weighted} at {reading['unit']:g}")
     return CONCLUSION.format(
-        readings=", ".join(readings),
+        printed=", ".join(printed),
         cells=len(CELLS),
-        p2_scale=results["chosen"]["p2_scale"],
-        others=", ".join(others),
+        **chosen,
+        scales=", ".join(scales),
+        units=", ".join(units),
         equal=table2.wins("equal", "teacher", ("fastfood",)),
         equal_exact=table2.wins("equal", "exact", ("fastfood",)),
         both=table2.wins("equal", "teacher", RIVALS),
+        both_nnls=table2.wins("nnls", "teacher", RIVALS),
         rescaled=table2.wins("equal", "teacher", ("rescaled",)),
+        rescaled_nnls=table2.wins("nnls", "teacher", ("rescaled",)),
         scaled=table2.wins("scaled", "teacher", ("fastfood",)),
         nnls=table2.wins("nnls", "teacher", ("fastfood",)),
         nnls_exact=table2.wins("nnls", "exact", ("fastfood",)),
@@ -180,27 +169,33 @@ def conclusion(results: Results, table2: Table2) -> str:
     )
 
 
+def readings_of(results: Results) -> list[dict[str, Any]]:
+    """Return the readings in which the cells were measured, the chosen one first."""
+    found: list[dict[str, Any]] = [results["chosen"]["reading"]]
+    for record in results["cells"]:
+        if record["reading"] not in found:
+            found.append(record["reading"])
+    return found
+
+
 def other_cases(results: Results) -> str:
-    """Cells won from blocked RFF in other readings and at other scales of P2."""
-    chosen = results["chosen"]["p2_scale"]
-    cases = [(reading, chosen) for reading in READINGS]
-    cases += [("median", other["p2_scale"]) for other in results["chosen"]["other_scales"]]
+    """Cells won from blocked RFF in all readings."""
     rows = []
-    for reading, p2_scale in cases:
-        table2 = Table2(results, reading, p2_scale)
-        if not table2.records:
-            continue
+    for reading in readings_of(results):
+        table2 = Table2(results, reading)
         counts = [table2.wins(w, t, ("fastfood",)) for w in WEIGHT_NAMES for t in TRUTHS]
         counts.append(table2.wins("nnls", "teacher", ("fastfood",), "equal"))
         spreads = [
             ", ".join(f"{sides[w]['cerf']['spread']:g}" for w in WEIGHTS)
             for sides in table2.sides.values()
         ]
-        rows.append([reading, f"{p2_scale:g}", "; ".join(spreads), *(f"{n}" for n in counts)])
+        unit = f"{reading['unit']:g}" if reading["meaning"] == "median" else ""
+        case = [reading["meaning"], unit, f"{reading['p2_scale']:g}"]
+        rows.append([*case, "; ".join(spreads), *(f"{n}" for n in counts)])
     header = [f"{name}, {truth}" for name in WEIGHT_NAMES.values() for truth in TRUTHS]
     laws = "; ".join(results["chosen"]["sides"])
     spreads = f"spreads (equal, NNLS; {laws})"
-    header = ["reading", "P2", spreads, *header, "NNLS against equal, teacher"]
+    header = ["parameter", "unit", "P2", spreads, *header, "NNLS against equal, teacher"]
     return table(header, rows)
 
 
@@ -218,24 +213,17 @@ def pair_table(table2: Table2) -> str:
     return table(["data", "P1", "parameter", "K'/K", *header], rows)
 
 
-def drawn_table(results: Results) -> str:
-    """Laws as drawn: geometric mean error, and cells won from both rivals."""
-    drawn = results["drawn"]
-    scales = sorted({r["p2_scale"] for r in drawn})
-    means = {
-        (g[0]["p2_scale"], str(g[0]["side"])): geometric_mean(g, "equal") for g in by_side(drawn)
-    }
-    won = {(s, str(side)): n for s in scales for side, n in drawn_wins(drawn, s)}
-    rows = []
-    for group in by_side(r for r in drawn if r["p2_scale"] == scales[0]):
-        side = group[0]["side"]
-        ours = side["kind"] == "cerf"
-        cells = [f"{means[s, str(side)]:.0f}" for s in scales]
-        if ours:
-            cells = [f"{c} ({won[s, str(side)]})" for c, s in zip(cells, scales, strict=True)]
-        shown = [f"{side['spread']:g}", f"{side['scale_spread']:g}"] if ours else ["", ""]
-        rows.append([NAMES[side["kind"]], *shown, *cells])
-    return table(["side", "spread", "scale_spread", *(f"P2 = {s:g}" for s in scales)], rows)
+def distance_table(results: Results) -> str:
+    """Distance to the paper's table by unit and scale of P2; the least in bold."""
+    searched = results["searched"]
+    distances = {r: distance_to_paper(searched, *r) for r in searched_readings(searched)}
+    units, scales = (list(dict.fromkeys(r[i] for r in distances)) for i in (0, 1))
+    shown = {r: f"{distance:.3f}" for r, distance in distances.items()}
+    chosen = results["chosen"]["reading"]
+    least = chosen["unit"], chosen["p2_scale"]
+    shown[least] = f"**{shown[least]}**"
+    rows = [[f"{unit:g}", *(shown[unit, scale] for scale in scales)] for unit in units]
+    return table(["unit", *(f"P2 = {scale:g}" for scale in scales)], rows)
 
 
 def learned_table(results: Results) -> str:
@@ -291,20 +279,22 @@ def variant_table(results: Results) -> str:
 def page(results: Results) -> str:
     """Whole page, in Markdown."""
     chosen = results["chosen"]
-    table2 = Table2(results, "median", chosen["p2_scale"])
+    table2 = Table2(results, chosen["reading"])
     parts = [HEADING, "## Verdict", conclusion(results, table2), verdict(table2)]
     parts += [BACKGROUND, cost_table(table2)]
     for weights, name in WEIGHT_NAMES.items():
         for truth in TRUTHS:
             title = f"### {name[0].upper()}{name[1:]}, against {TRUTHS[truth]}"
             parts += [title, cell_table(table2, weights, truth)]
-    for other in chosen["other_scales"]:
-        scale = other["p2_scale"]
-        parts += [f"### P2 of scale {scale:g}, against the teacher's Gram matrix"]
-        parts += [pair_table(Table2(results, "median", scale))]
-    lines = [f"- {name}: {text}." for name, text in READINGS.items()]
-    parts += ["### Cells won from blocked RFF in other cases", "\n".join(lines)]
-    parts += [other_cases(results), SEARCH, "### Laws as drawn", drawn_table(results)]
+    for other in chosen["others"]:
+        reading = other["reading"]
+        title = f"### Unit {reading['unit']:g}, P2 of scale {reading['p2_scale']:g}"
+        parts += [f"{title}, against the teacher's Gram matrix"]
+        parts += [pair_table(Table2(results, reading))]
+    lines = [f"- {name}: {text}." for name, text in MEANINGS.items()]
+    parts += ["### Cells won from blocked RFF in all readings", "\n".join(lines)]
+    parts += [other_cases(results), SEARCH, "### Distance to the paper's table"]
+    parts += [distance_table(results)]
     parts += ["### With CVEM", learned_table(results)]
     parts += ["### Whole blocks, single outputs, shared signs", variant_table(results)]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"

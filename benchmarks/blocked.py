@@ -28,13 +28,21 @@ import cerflearn
 import datasets  # noqa: F401  puts the experiments on the path
 from _blocked_page import page
 from _blocked_rules import KINDS, WEIGHTS, choices
-from experiments.blocked_protocol import FRACTIONS, READINGS, TABLE, Row, Side, problem_of
+from experiments.blocked_protocol import (
+    FRACTIONS,
+    MEANINGS,
+    TABLE,
+    Reading,
+    Row,
+    Side,
+    problem_of,
+)
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "blocked.json"
 PAGE = ROOT / "docs" / "blocked.md"
 
-STAGES = ("drawn", "learned", "variants", "scales", "cells")
+STAGES = ("searched", "learned", "variants", "others", "cells")
 
 Results = dict[str, Any]
 
@@ -43,39 +51,41 @@ Results = dict[str, Any]
 class Grid:
     """What is tried on satimage, and how much data and how many seeds there are."""
 
-    p2_scales: tuple[float, ...] = (0.5, 1.0, 2.0, 3.0, 4.0)
-    drawn_spreads: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0)
-    drawn_scale_spreads: tuple[float, ...] = (0.0, 0.5, 1.0)
+    p2_scales: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 6.0)
+    units: tuple[float, ...] = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
+    searched_spreads: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0)
     spreads: tuple[float, ...] = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
     scale_spreads: tuple[float, ...] = (0.0, 0.5)
-    factors: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 6.0)
-    other_scales: tuple[float, ...] = (1.0, 2.0)
-    other_spreads: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 3.0)
+    factors: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
+    other_scales: tuple[float, ...] = (1.0, 3.0)
+    other_units: tuple[float, ...] = (1 / 8, 1 / 2, 1.0)
+    other_spreads: tuple[float, ...] = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
     normalizations: tuple[str | None, ...] = ("standardize", "center", None)
-    drawn_seeds: int = 4
-    tuning_seeds: int = 2
+    searched_seeds: int = 2
+    tuning_seeds: int = 3
     seeds: int = 5
     tuning_rows: tuple[int, int] = (1000, 500)  # to train and to test
     rows: tuple[int, int] = (1000, 1000)
-    readings: tuple[str, ...] = tuple(READINGS)
+    meanings: tuple[str, ...] = tuple(MEANINGS)
 
 
 QUICK = Grid(
     p2_scales=(2.0,),
-    drawn_spreads=(2.0,),
-    drawn_scale_spreads=(0.0,),
+    units=(1 / 4,),
+    searched_spreads=(2.0,),
     spreads=(2.0,),
     scale_spreads=(0.0,),
     factors=(1.0,),
     other_scales=(1.0,),
+    other_units=(1.0,),
     other_spreads=(1.0,),
     normalizations=("center",),
-    drawn_seeds=1,
+    searched_seeds=1,
     tuning_seeds=1,
     seeds=2,
     tuning_rows=(60, 40),
     rows=(60, 40),
-    readings=("median",),
+    meanings=("median",),
 )
 """For tests."""
 
@@ -87,14 +97,15 @@ class Task:
     stage: str
     row: Row
     side: Side
-    p2_scale: float
+    reading: Reading
     weights: tuple[str, ...]
-    reading: str = "median"
 
     @property
     def key(self) -> dict[str, Any]:
-        """Everything that tells the task from others, as the file has it: lists for tuples."""
-        return json.loads(json.dumps(asdict(self)))
+        """What tells the task from others of its stage, as the file has it: lists for tuples."""
+        key: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        del key["stage"]
+        return key
 
     def run(self, grid: Grid) -> dict[str, Any]:
         """Errors of every seed, by fraction and weights."""
@@ -103,9 +114,11 @@ class Task:
         for fraction in FRACTIONS:
             seeds = []
             for seed in range(n_seeds(self.stage, grid)):
-                problem = problem_of(self.row, self.reading, self.p2_scale, seed, n_train, n_test)
+                problem = problem_of(self.row, self.reading, seed, n_train, n_test)
                 found = [problem.errors(self.side, fraction, weights) for weights in self.weights]
                 seeds.append(merged(found))
+                if self.stage in ("searched", "others"):
+                    seeds[-1] = judged(seeds[-1])
             cells.append({"fraction": fraction, **listed(seeds)})
         return {**self.key, "cells": cells}
 
@@ -116,6 +129,12 @@ def merged(found: list[dict[str, Any]]) -> dict[str, Any]:
     return {**found[0], "errors": errors}
 
 
+def judged(found: dict[str, Any]) -> dict[str, Any]:
+    """Only what is chosen by: searches in many readings would be most of the file."""
+    errors = {w: {"teacher": e["teacher"]} for w, e in found["errors"].items() if w in WEIGHTS}
+    return {"errors": errors}
+
+
 def listed(seeds: list[Any]) -> Any:
     """Turn dictionaries of numbers, one a seed, into one dictionary of lists."""
     if not isinstance(seeds[0], dict):
@@ -124,29 +143,32 @@ def listed(seeds: list[Any]) -> Any:
 
 
 def n_seeds(stage: str, grid: Grid) -> int:
-    return {"drawn": grid.drawn_seeds, "cells": grid.seeds}.get(stage, grid.tuning_seeds)
+    return {"searched": grid.searched_seeds, "cells": grid.seeds}.get(stage, grid.tuning_seeds)
 
 
 def rows_of(stage: str) -> list[Row]:
     return [row for row in TABLE if (row.data != "satimage") == (stage == "cells")]
 
 
-def drawn_tasks(grid: Grid) -> Iterator[Task]:
-    """Laws, without any choice among candidates: for the scale of P2."""
-    sides = [Side("fastfood", selector="random"), Side("dense", selector="random")]
-    sides += [
-        Side("cerf", spread=spread, scale_spread=scale_spread, selector="random")
-        for spread in grid.drawn_spreads
-        for scale_spread in grid.drawn_scale_spreads
-    ]
+def searched_tasks(grid: Grid) -> Iterator[Task]:
+    """Few laws at many scales of P1 and P2: for the unit of the parameters and the scale of P2.
+
+    Offsets are independent here, as in the paper, whose errors are to be met.
+    """
+    laws = dict.fromkeys(row.law for row in rows_of("searched"))
+    parameters = sorted({times * unit for unit in grid.units for times in (1.0, 2.0)})
+    rows = [Row("satimage", law, parameter) for law in laws for parameter in parameters]
     for p2_scale in grid.p2_scales:
-        for row in rows_of("drawn"):
-            for side in sides:
-                yield Task("drawn", row, side, p2_scale, ("equal",))
+        for row in rows:
+            for normalize in grid.normalizations:
+                sides = [Side("cerf", normalize, spread) for spread in grid.searched_spreads]
+                for side in (*sides, Side("fastfood", normalize)):
+                    printed = replace(side, spaced_offsets=False)
+                    yield Task("searched", row, printed, Reading(p2_scale), ("equal",))
 
 
-def learned_tasks(grid: Grid, p2_scale: float) -> Iterator[Task]:
-    """CVEM at the chosen scale of P2: spread, scale of a block, normalisation, width of a rival."""
+def learned_tasks(grid: Grid, reading: Reading) -> Iterator[Task]:
+    """In the chosen reading: spread, scale of a block, normalisation, width of a rival."""
     sides = []
     for normalize in grid.normalizations:
         sides += [
@@ -158,52 +180,60 @@ def learned_tasks(grid: Grid, p2_scale: float) -> Iterator[Task]:
         sides.append(Side("dense", normalize))
     for row in rows_of("learned"):
         for side in sides:
-            yield Task("learned", row, side, p2_scale, WEIGHTS)
+            yield Task("learned", row, side, reading, WEIGHTS)
 
 
 def variant_tasks(chosen: dict[str, Any]) -> Iterator[Task]:
     """Single outputs, and shared signs, beside the chosen sides."""
+    reading = Reading(**chosen["reading"])
     for row in rows_of("variants"):
         for weights in WEIGHTS:
             for name in ("cerf", "fastfood"):
                 side = Side(**chosen["sides"][row.law][weights][name])
                 for other in (replace(side, select="outputs"), replace(side, shared_signs=True)):
-                    yield Task("variants", row, other, chosen["p2_scale"], (weights,))
+                    yield Task("variants", row, other, reading, (weights,))
 
 
-def scale_tasks(grid: Grid, chosen: dict[str, Any]) -> Iterator[Task]:
-    """CERF's spreads at other scales of P2."""
-    for p2_scale in grid.other_scales:
-        for row in rows_of("scales"):
+def other_readings(grid: Grid, reading: Reading) -> list[Reading]:
+    """Other scales of P2 in the same unit, and other units at the same scale."""
+    scales = [replace(reading, p2_scale=s) for s in grid.other_scales if s != reading.p2_scale]
+    return scales + [replace(reading, unit=u) for u in grid.other_units if u != reading.unit]
+
+
+def other_tasks(grid: Grid, chosen: dict[str, Any]) -> Iterator[Task]:
+    """CERF's spreads in other readings."""
+    for reading in other_readings(grid, Reading(**chosen["reading"])):
+        for row in rows_of("others"):
             for weights in WEIGHTS:
                 side = Side(**chosen["sides"][row.law][weights]["cerf"])
                 for spread in grid.other_spreads:
-                    for scale_spread in grid.scale_spreads:
-                        law = replace(side, spread=spread, scale_spread=scale_spread)
-                        yield Task("scales", row, law, p2_scale, (weights,))
+                    law = replace(side, spread=spread)
+                    yield Task("others", row, law, reading, (weights,))
 
 
 def cell_tasks(grid: Grid, chosen: dict[str, Any]) -> Iterator[Task]:
-    """Table 2; CERF and blocked RFF at other scales of P2 and in other readings, too."""
+    """Table 2; CERF and blocked RFF in other readings, too."""
     pair = ("cerf", "fastfood")
-    cases = [("median", chosen, tuple(KINDS))]
-    cases += [("median", other, pair) for other in chosen["other_scales"]]
-    cases += [(reading, chosen, pair) for reading in grid.readings if reading != "median"]
-    for reading, case, names in cases:
+    reading = Reading(**chosen["reading"])
+    cases = [(reading, chosen, tuple(KINDS))]
+    cases += [(Reading(**other["reading"]), other, pair) for other in chosen["others"]]
+    as_printed = [replace(reading, meaning=m, unit=1.0) for m in grid.meanings if m != "median"]
+    cases += [(printed, chosen, pair) for printed in as_printed]
+    for case, settings, names in cases:
         for row in rows_of("cells"):
             for weights in WEIGHTS:
                 for name in names:
-                    side = Side(**case["sides"][row.law][weights][name])
-                    yield Task("cells", row, side, case["p2_scale"], (weights,), reading)
+                    side = Side(**settings["sides"][row.law][weights][name])
+                    yield Task("cells", row, side, case, (weights,))
 
 
 def all_tasks(grid: Grid, results: Results) -> Iterator[Task]:
     """Tasks in order; later ones follow from what the earlier ones left in ``results``."""
-    yield from drawn_tasks(grid)
-    yield from learned_tasks(grid, choices(results)["p2_scale"])
+    yield from searched_tasks(grid)
+    yield from learned_tasks(grid, Reading(**choices(results)["reading"]))
     results["chosen"] = choices(results)
     yield from variant_tasks(results["chosen"])
-    yield from scale_tasks(grid, results["chosen"])
+    yield from other_tasks(grid, results["chosen"])
     results["chosen"] = choices(results)
     yield from cell_tasks(grid, results["chosen"])
 

@@ -40,13 +40,22 @@ FILES = {
     "satimage": ("satimage", "X"),
 }
 
-READINGS = {
-    "median": "the smallest parameter of a law is one over the median distance of the training "
-    "rows (Euclidean for Gauss, city block for Cauchy), larger ones in proportion",
+MEANINGS = {
+    "median": "`unit` times the parameter, in units of the smallest of its law, over the median "
+    "distance of the training rows (Euclidean for Gauss, city block for Cauchy)",
     "scale": "the scale of the frequencies as printed, pixels 0 to 255",
     "gamma": "the coefficient of exp(-p |d|^2) (Gauss) or exp(-p |d|_1) (Cauchy) as printed",
 }
 """What a parameter of Table 2 may mean; the first is ours."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the paper leaves open of the problem itself: the scale of P2, what a parameter means."""
+
+    p2_scale: float
+    unit: float = 1.0
+    meaning: str = "median"
 
 
 @dataclass(frozen=True)
@@ -62,21 +71,22 @@ class Row:
         """Name of the row."""
         return f"{self.data}, {self.law}, {self.parameter:g}"
 
-    def scale(self, X: NDArray, reading: str) -> float:
+    def scale(self, X: NDArray, reading: Reading) -> float:
         """Scale of P1 for training rows X."""
-        if reading == "scale":
+        if reading.meaning == "scale":
             return self.parameter
-        if reading == "gamma":
+        if reading.meaning == "gamma":
             return float(np.sqrt(2.0 * self.parameter)) if self.law == "Gauss" else self.parameter
         metric = "euclidean" if self.law == "Gauss" else "cityblock"
-        return self.parameter / self._smallest / float(np.median(pdist(X[:1000], metric)))
+        distance = float(np.median(pdist(X[:1000], metric)))
+        return reading.unit * self.parameter / self._smallest / distance
 
     @property
     def _smallest(self) -> float:
         parameters = (r.parameter for r in TABLE if (r.data, r.law) == (self.data, self.law))
         return min(parameters, default=self.parameter)
 
-    def base_law(self, X: NDArray, reading: str) -> SpectralLaw:
+    def base_law(self, X: NDArray, reading: Reading) -> SpectralLaw:
         """P1, and P0 of which the learners draw."""
         scale = self.scale(X, reading)
         return Gaussian(scale) if self.law == "Gauss" else Cauchy(scale)
@@ -92,6 +102,12 @@ TABLE = (
     # Ours, to choose settings on; only the ratio of the parameters matters.
     *(Row("satimage", law, parameter) for law in ("Gauss", "Cauchy") for parameter in (1.0, 2.0)),
 )
+
+
+class PrintedBlocks(BlockedCERF):
+    """Blocks as the paper has them: offsets of a block are independent."""
+
+    _spaced_offsets = False
 
 
 @dataclass(frozen=True)
@@ -111,6 +127,7 @@ class Side:
     select: str = "blocks"
     shared_signs: bool = False
     selector: str = "cvem"
+    spaced_offsets: bool = True
 
     def estimator(self, law: SpectralLaw, n_columns: int, macs: int, **learning: Any) -> Any:
         """Estimator, not fitted, that keeps ``n_columns`` columns; a dense one within ``macs``."""
@@ -136,13 +153,19 @@ class Side:
             parameters |= {"spread": self.spread, "scale_spread": self.scale_spread}
         elif isinstance(law, Cauchy):
             law = StudentT(law.scale, 1.0)
-        return BlockedCERF(kernel=law, **parameters)
+        blocks = BlockedCERF if self.spaced_offsets else PrintedBlocks
+        return blocks(kernel=law, **parameters)
 
 
 @lru_cache(maxsize=1)
 def published() -> dict[str, Any]:
-    """Results of ``benchmarks/blocked.py``; "chosen" has the settings of all sides."""
+    """Results of ``benchmarks/blocked.py``; "chosen" has the reading and all sides' settings."""
     return json.loads(PUBLISHED.read_text())
+
+
+def chosen_reading() -> Reading:
+    """Return the reading that ``benchmarks/blocked.py`` chose on satimage."""
+    return Reading(**published()["chosen"]["reading"])
 
 
 def macs_of(fraction: float) -> int:
@@ -153,12 +176,10 @@ def macs_of(fraction: float) -> int:
 class Problem:
     """Rows, teacher and Gram matrices of one row of the table and one seed."""
 
-    def __init__(
-        self, row: Row, reading: str, p2_scale: float, seed: int, n_train: int, n_test: int
-    ) -> None:
+    def __init__(self, row: Row, reading: Reading, seed: int, n_train: int, n_test: int) -> None:
         self.X, self.X_test = reduced(row.data, seed, n_train, n_test)
         self.law = row.base_law(self.X, reading)
-        self.product = Product(self.law, Gaussian(p2_scale))
+        self.product = Product(self.law, Gaussian(reading.p2_scale))
         dense = RandomFourierFeatures(
             kernel=self.product, n_components=N_CANDIDATES, paired=False, random_state=seed
         )
@@ -213,11 +234,9 @@ class Problem:
 
 
 @lru_cache(maxsize=5)
-def problem_of(
-    row: Row, reading: str, p2_scale: float, seed: int, n_train: int, n_test: int
-) -> Problem:
+def problem_of(row: Row, reading: Reading, seed: int, n_train: int, n_test: int) -> Problem:
     """Return the problem, kept for the next side of the same cell and seed."""
-    return Problem(row, reading, p2_scale, seed, n_train, n_test)
+    return Problem(row, reading, seed, n_train, n_test)
 
 
 @lru_cache(maxsize=5)

@@ -25,6 +25,7 @@ from experiments.blocked_protocol import (
     Problem,
     Row,
     Side,
+    chosen_reading,
     macs_of,
     problem_of,
     published,
@@ -59,7 +60,7 @@ def pieces(config: dict[str, Any]) -> Iterator[Piece]:
 
 def measure(*, row: list[Any], seed: int, rows: list[int], sides: list[str]) -> dict[str, Any]:
     """Errors by fraction, side and weights."""
-    problem = problem_of(Row(*row), "median", published()["chosen"]["p2_scale"], seed, *rows)
+    problem = problem_of(Row(*row), chosen_reading(), seed, *rows)
     return {
         str(fraction): {
             side: {weights: judge(problem, side, fraction, weights) for weights in WEIGHTS}

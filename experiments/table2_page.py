@@ -146,18 +146,20 @@ def _protocol(config: Config) -> str:
 def _at_scales() -> str:
     """Cells that CERF wins from blocked RFF at each scale of P2, from ``benchmarks/blocked.py``."""
     won_at: dict[float, list[bool]] = {}
-    found = published()
-    for settings in (found["chosen"], *found["chosen"]["other_scales"]):
-        errors = [_published_errors(settings, side) for side in ("cerf", "fastfood")]
-        won_at[settings["p2_scale"]] = [errors[0][cell] < errors[1][cell] for cell in errors[0]]
+    chosen = published()["chosen"]
+    for settings in (chosen, *chosen["others"]):
+        if settings["reading"]["unit"] == chosen["reading"]["unit"]:
+            errors = [_published_errors(settings, side) for side in ("cerf", "fastfood")]
+            wins = [errors[0][cell] < errors[1][cell] for cell in errors[0]]
+            won_at[settings["reading"]["p2_scale"]] = wins
     return ", ".join(
         f"{sum(wins)} of {len(wins)} at scale {scale:g}" for scale, wins in sorted(won_at.items())
     )
 
 
 def _published_errors(settings: dict[str, Any], side: str) -> dict[tuple[str, float], float]:
-    """Mean errors to the teacher, equal weights, in each published cell at one scale of P2."""
-    wanted = {"reading": "median", "p2_scale": settings["p2_scale"], "weights": ["equal"]}
+    """Mean errors to the teacher, equal weights, in each published cell of one reading."""
+    wanted = {"reading": settings["reading"], "weights": ["equal"]}
     return {
         (str(record["row"]), cell["fraction"]): float(np.mean(cell["errors"]["equal"]["teacher"]))
         for record in published()["cells"]

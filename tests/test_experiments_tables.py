@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 
 from cerflearn import MaskedCERF, RandomFourierFeatures, cost
 from experiments import paper, table2, table2_page, table4, table4_page, tuned
-from experiments.blocked_protocol import TABLE, Problem, Row, published
+from experiments.blocked_protocol import TABLE, Problem, Reading, Row, published
 from experiments.catalogue import config_of, module_of
 from experiments.datasets import Split, few_halves, split_of
 from experiments.runner import run
@@ -84,7 +84,7 @@ def test_rows_of_table_2_are_those_of_the_paper():
 
 
 def test_settings_of_table_2_are_those_chosen_on_satimage():
-    problem = Problem(Row("digits", "Gauss", 1.0), "median", 3.0, 0, 60, 40)
+    problem = Problem(Row("digits", "Gauss", 1.0), Reading(3.0), 0, 60, 40)
     for weights in table2.WEIGHTS:
         sampler = table2.estimator(problem, "cerf", 0.4, weights)
         side = published()["chosen"]["sides"]["Gauss"][weights]["cerf"]
@@ -99,7 +99,7 @@ def test_settings_of_table_2_are_those_chosen_on_satimage():
 
 
 def test_nystroem_is_exact_on_its_own_rows_and_within_the_macs():
-    problem = Problem(Row("digits", "Gauss", 1.0), "median", 1.0, 0, 32, 32)
+    problem = Problem(Row("digits", "Gauss", 1.0), Reading(1.0), 0, 32, 32)
     problem.X_test = problem.X
     found = table2.nystroem(problem, 0.4)
     assert (found["columns"], found["macs"]) == (32, 32 * 48)
@@ -108,8 +108,8 @@ def test_nystroem_is_exact_on_its_own_rows_and_within_the_macs():
 
 
 def test_orthogonal_features_need_an_isotropic_law():
-    gauss = Problem(Row("digits", "Gauss", 1.0), "median", 1.0, 0, 40, 20)
-    cauchy = Problem(Row("digits", "Cauchy", 1.0), "median", 1.0, 0, 40, 20)
+    gauss = Problem(Row("digits", "Gauss", 1.0), Reading(1.0), 0, 40, 20)
+    cauchy = Problem(Row("digits", "Cauchy", 1.0), Reading(1.0), 0, 40, 20)
     assert table2.orthogonal(gauss, "", 0.4, "").n_components == 96
     assert table2.orthogonal(cauchy, "", 0.4, "") is None
     assert table2.judge(cauchy, "orthogonal", 0.4, "equal") == {}
@@ -144,8 +144,10 @@ def test_the_page_of_table_2_counts_what_was_measured(tables, tmp_path):
 def test_wins_at_other_scales_are_those_of_the_published_benchmark():
     with_counts = table2_page._at_scales()
     page = (Path(__file__).parents[1] / "docs" / "blocked.md").read_text()
-    row = next(line for line in page.splitlines() if line.startswith("| median | 1 |"))
-    assert f"{row.split('|')[4].strip()} of 12 at scale 1," in with_counts
+    unit = published()["chosen"]["reading"]["unit"]
+    opening = f"| median | {unit:g} | 1 |"
+    row = next(line for line in page.splitlines() if line.startswith(opening))
+    assert f"{row.split('|')[5].strip()} of 12 at scale 1," in with_counts
 
 
 # --- Table 4 -----------------------------------------------------------------------------------

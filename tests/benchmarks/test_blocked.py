@@ -42,14 +42,14 @@ def test_the_page_shows_what_was_measured():
 def test_settings_are_those_that_the_rules_choose_on_satimage(module):
     blocked, rules = module("blocked"), module("_blocked_rules")
     results = blocked.json.loads(blocked.RESULTS.read_text())
-    for stage in ("drawn", "learned"):
+    for stage in ("searched", "learned", "variants", "others"):
         assert {r["row"]["data"] for r in results[stage]} == {"satimage"}
     assert results["chosen"] == rules.choices(results)
     assert {r["row"]["data"] for r in results["cells"]} == {"raw", "hog"}
 
 
 def test_errors_are_mean_differences_of_gram_matrices_of_held_out_rows(protocol):
-    problem = protocol.problem_of(protocol.TABLE[0], "median", 2.0, 0, 60, 30)
+    problem = protocol.problem_of(protocol.TABLE[0], protocol.Reading(2.0), 0, 60, 30)
     side = protocol.Side("cerf", "center", spread=0.5)
     found = problem.errors(side, 0.4, "equal")
     again = side.estimator(
@@ -69,7 +69,7 @@ def test_errors_are_mean_differences_of_gram_matrices_of_held_out_rows(protocol)
 
 
 def test_test_rows_are_not_training_rows(protocol):
-    problem = protocol.problem_of(protocol.TABLE[0], "median", 1.0, 3, 120, 30)
+    problem = protocol.problem_of(protocol.TABLE[0], protocol.Reading(1.0), 3, 120, 30)
     assert problem.X.shape == (120, 16)
     assert problem.X_test.shape == (30, 16)
     distances = np.abs(problem.X[:, None] - problem.X_test[None]).max(axis=2)
@@ -77,7 +77,7 @@ def test_test_rows_are_not_training_rows(protocol):
 
 
 def test_one_factor_brings_the_training_gram_matrix_nearest(protocol):
-    problem = protocol.problem_of(protocol.TABLE[0], "median", 1.0, 0, 60, 60)
+    problem = protocol.problem_of(protocol.TABLE[0], protocol.Reading(1.0), 0, 60, 60)
     problem.X_test = problem.X  # judged where the factor is fitted
     found = problem.errors(protocol.Side("fastfood", selector="random"), 0.2, "equal")
     assert found["errors"]["scaled"]["teacher"] < found["errors"]["equal"]["teacher"]
@@ -87,16 +87,17 @@ def test_a_parameter_means_what_its_reading_says(protocol):
     X = np.random.default_rng(1).normal(size=(50, 16))
     small, large, cauchy = protocol.TABLE[0], protocol.TABLE[1], protocol.TABLE[2]
     distances = [np.linalg.norm(a - b) for i, a in enumerate(X) for b in X[:i]]
-    assert small.scale(X, "median") == pytest.approx(1 / np.median(distances))
-    assert large.scale(X, "median") == pytest.approx(2 / np.median(distances))
+    median, printed, gamma = (protocol.Reading(3.0, 0.5, m) for m in ("median", "scale", "gamma"))
+    assert small.scale(X, median) == pytest.approx(0.5 / np.median(distances))
+    assert large.scale(X, median) == pytest.approx(1 / np.median(distances))
     city = [np.abs(a - b).sum() for i, a in enumerate(X) for b in X[:i]]
-    assert cauchy.scale(X, "median") == pytest.approx(1 / np.median(city))
-    assert small.scale(X, "scale") == 2.5e-5
-    assert small.scale(X, "gamma") == pytest.approx(np.sqrt(5e-5))
+    assert cauchy.scale(X, median) == pytest.approx(0.5 / np.median(city))
+    assert small.scale(X, printed) == 2.5e-5
+    assert small.scale(X, gamma) == pytest.approx(np.sqrt(5e-5))
 
 
 def test_rivals_cost_no_more_than_the_blocks(protocol):
-    problem = protocol.problem_of(protocol.TABLE[2], "median", 1.0, 0, 60, 30)
+    problem = protocol.problem_of(protocol.TABLE[2], protocol.Reading(1.0), 0, 60, 30)
     costs = {}
     for kind in ("cerf", "fastfood", "dense"):
         side = protocol.Side(kind, selector="random")
@@ -104,22 +105,45 @@ def test_rivals_cost_no_more_than_the_blocks(protocol):
     assert costs == {"cerf": 192, "fastfood": 176, "dense": 192}
 
 
-def record(kind, errors, p2_scale=1.0, **side):
+def record(kind, errors, **side):
     """Record of a side with one seed: errors by weights of one cell."""
     cell = {"fraction": 0.4, "errors": {w: {"teacher": [e]} for w, e in errors.items()}}
     row = {"data": "satimage", "law": "Gauss", "parameter": 1.0}
     side = {"kind": kind, "factor": 1.0, "spread": 1.0, "scale_spread": 0.0, **side}
-    return {"row": row, "side": side, "p2_scale": p2_scale, "cells": [cell]}
+    return {"row": row, "side": side, "cells": [cell]}
 
 
-def test_the_least_scale_of_p2_that_wins_most_is_chosen(module):
-    rules = module("_blocked_rules")
-    drawn = [
-        record(kind, {"equal": error}, scale)
-        for scale, ours, theirs, dense in ((1, 5, 4, 9), (2, 5, 6, 4), (3, 5, 6, 7), (4, 5, 9, 9))
-        for kind, error in (("cerf", ours), ("fastfood", theirs), ("dense", dense))
+def searched_record(rules, p1, parameter, p2_scale, place, times):
+    """Record with the errors that the paper prints for digits-raw at a unit of .5, times a factor.
+
+    ``place``: 0 for CERF, 1 for RFF. The paper's smaller parameter is .5 here, its larger 1, and a
+    parameter of 2, beyond them, has the larger one's errors.
+    """
+    small, large = (rules.PAPER[key] for key in rules.PAPER if key[:2] == ("raw", p1))
+    printed = small if parameter == 0.5 else large
+    cells = [
+        {"fraction": f, "errors": {"equal": {"teacher": [times * errors[place]]}}}
+        for f, errors in zip((0.4, 0.2), printed, strict=True)
     ]
-    assert rules.choose_p2_scale(drawn) == 3
+    side = {"kind": ("cerf", "fastfood")[place], "factor": 1.0}
+    row = {"data": "satimage", "law": p1, "parameter": parameter}
+    return {"row": row, "side": side, "reading": {"p2_scale": p2_scale}, "cells": cells}
+
+
+def test_the_reading_nearest_to_the_papers_table_is_chosen(module):
+    rules = module("_blocked_rules")
+    # At scale 2 as printed times 7; at scale 1 RFF is too low beside CERF.
+    searched = [
+        searched_record(rules, p1, parameter, p2_scale, place, factors[place])
+        for p2_scale, factors in ((1.0, (7.0, 3.5)), (2.0, (7.0, 7.0)))
+        for p1 in ("Gauss", "Cauchy")
+        for parameter in (0.5, 1.0, 2.0)
+        for place in (0, 1)
+    ]
+    assert rules.searched_readings(searched) == [(0.5, 1.0), (0.5, 2.0), (1.0, 1.0), (1.0, 2.0)]
+    assert rules.distance_to_paper(searched, 0.5, 2.0) == pytest.approx(0.0, abs=1e-12)
+    assert rules.distance_to_paper(searched, 0.5, 1.0) == pytest.approx(np.log(2) / 2)
+    assert rules.choose_reading(searched) == {"p2_scale": 2.0, "unit": 0.5, "meaning": "median"}
 
 
 def test_every_side_gets_the_setting_with_its_own_least_error(module):
@@ -131,13 +155,13 @@ def test_every_side_gets_the_setting_with_its_own_least_error(module):
         record("fastfood", {"equal": 1, "nnls": 1}, factor=2.0),
         record("dense", {"equal": 5, "nnls": 5}),
     ]
-    drawn = [record(kind, {"equal": 1}) for kind in ("cerf", "fastfood", "dense")]
     cauchy = [
         {**r, "row": {**r["row"], "law": "Cauchy"}} for r in learned if r["side"]["spread"] == 1.0
     ]
-    sides = rules.choices({"drawn": drawn, "learned": learned + cauchy})["sides"]
-    assert sides["Cauchy"]["equal"]["cerf"]["spread"] == 1.0  # laws are apart
-    sides = sides["Gauss"]
+    by_law = {law: rules.of_law(learned + cauchy, law) for law in ("Gauss", "Cauchy")}
+    sides = rules.best_sides(by_law["Cauchy"])
+    assert sides["equal"]["cerf"]["spread"] == 1.0  # laws are apart
+    sides = rules.best_sides(by_law["Gauss"])
     assert [sides[w]["cerf"]["spread"] for w in ("equal", "nnls")] == [2.0, 1.0]
     assert sides["equal"]["fastfood"]["factor"] == 1.0
     assert sides["equal"]["rescaled"]["factor"] == 2.0
@@ -160,7 +184,7 @@ def test_a_tiny_run_goes_on_where_it_stopped_and_makes_a_page(protocol, module, 
     assert len(saved) == n_tasks
     text = page.page(results)
     assert "nan" not in text
-    table2 = page.Table2(results, "median", 2.0)
+    table2 = page.Table2(results, results["chosen"]["reading"])
     mean = table2.errors("cerf", page.CELLS[0], "nnls", "exact").mean()
     assert f"{mean:.1f} ±" in text
     assert dataclasses.asdict(rows[0]) in [r["row"] for r in results["cells"]]

@@ -117,7 +117,7 @@ class BlockedCERF(BlockedDrawing):
     What lowers the kernel error, measured in docs/blocked.md: ``weights="nnls"`` most; with equal
     weights, frequencies as wide as the teacher's, by ``spread`` around centres, or without centres
     by the width of the kernel, which for a normal law is cheaper and as good.
-    ``shared_signs`` saved a third of the MACs at the same error, ``select="outputs"`` cost 1.8 to
+    ``shared_signs`` saved a third of the MACs at the same error, ``select="outputs"`` cost 2.2 to
     5 times as many.
 
     See Also
