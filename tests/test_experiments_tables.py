@@ -147,7 +147,8 @@ def test_wins_at_other_scales_are_those_of_the_published_benchmark():
     unit = published()["chosen"]["reading"]["unit"]
     opening = f"| median | {unit:g} | 1 |"
     row = next(line for line in page.splitlines() if line.startswith(opening))
-    assert f"{row.split('|')[5].strip()} of 12 at scale 1," in with_counts
+    columns = [cell.strip() for cell in row.split("|")]
+    assert f"{columns[5]} ({columns[9]}) of 12 at scale 1," in with_counts
 
 
 # --- Table 4 -----------------------------------------------------------------------------------
