@@ -1,7 +1,7 @@
 """Blocked CERF against blocked random Fourier features: section 4.1 and Table 2 of the paper.
 
     python benchmarks/blocked.py               # what results/blocked.json lacks, then the page
-    python benchmarks/blocked.py --fresh       # everything anew, about 40 minutes
+    python benchmarks/blocked.py --fresh       # everything anew, about 75 minutes
     python benchmarks/blocked.py --minutes 4   # stop early; the next call goes on
     python benchmarks/blocked.py --check       # fail if docs/blocked.md does not show the JSON
 
