@@ -145,7 +145,7 @@ def conclusion(results: Results, table2: Table2) -> str:
         there = Table2(results, reading)
         won, weighted = (there.wins(w, "teacher", ("fastfood",)) for w in WEIGHTS)
         if reading["meaning"] != chosen["meaning"]:
-            printed.append(f"{won} read as {reading['meaning']}")
+            printed.append(f"{won} and {weighted} read as {reading['meaning']}")
         elif reading["unit"] == chosen["unit"]:
             scales.append(f"{won} and {weighted} at {reading['p2_scale']:g}")
         else:

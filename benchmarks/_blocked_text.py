@@ -19,11 +19,11 @@ CONCLUSION = """
   **below NNLS-weighted blocked RFF in {nnls}** against the teacher and {nnls_exact} against the
   exact kernel. On ten further seeds, beside the tables, it is 8 and 8, six of them by more than
   twice the standard error; lost for good is Gauss 5e-5 on the pixels at K'/K = .2 (+3.9 ± 1.0).
-- **What the paper leaves open carries these figures**: the scale of P2 and the unit of the
+- **What the paper leaves open carries the latter figure**: the scale of P2 and the unit of the
   parameters. They are not chosen by who wins: on satimage, at {unit:g} over the median distance and
   P2 = {p2_scale:g}, errors come nearest to the printed ones. Cells won elsewhere, with equal and
   with NNLS weights on both sides and CERF's spreads chosen there: at other scales of P2 {scales};
-  in other units {units}. With the parameters as printed: {printed}. At P2 = 1 the target is as wide
+  in other units {units}; with the parameters as printed {printed}. At P2 = 1 the target is as wide
   as P0, and CERF has nothing to gain by its width.
 - **Stronger rivals.** Blocked RFF whose width is chosen on satimage, too, is above CERF in only
   {rescaled} of {cells} cells with equal weights and {rescaled_nnls} with NNLS weights: CERF's
