@@ -152,8 +152,9 @@ def _at_scales() -> str:
             won_at[settings["reading"]["p2_scale"]] = [
                 _published_wins(settings, weights) for weights in ("equal", "nnls")
             ]
+    n_cells = len(_published_errors(chosen, "cerf", "equal"))
     return ", ".join(
-        f"{equal} ({nnls}) of 12 at scale {scale:g}"
+        f"{equal} ({nnls}) of {n_cells} at scale {scale:g}"
         for scale, (equal, nnls) in sorted(won_at.items())
     )
 

@@ -63,12 +63,14 @@ def test_no_single_exchange_of_blocks_lowers_the_error(seed):
 
 def test_exchanged_blocks_are_nearer_to_the_teacher_on_other_rows(monkeypatch):
     wanted = TEACHER.transform(DATA[200:]) @ TEACHER.transform(DATA[200:]).T
-    errors = {}
-    for limit in (module._MOST_COLUMNS, 0):
-        monkeypatch.setattr(module, "_MOST_COLUMNS", limit)
+
+    def mean_error() -> float:
         grams = [f @ f.T for f in (fitted(s).transform(DATA[200:]) for s in range(8))]
-        errors[limit] = np.mean([np.abs(gram - wanted).mean() for gram in grams])
-    assert errors[256] < 0.95 * errors[0]
+        return float(np.mean([np.abs(gram - wanted).mean() for gram in grams]))
+
+    exchanged = mean_error()
+    monkeypatch.setattr(module, "_MOST_COLUMNS", 0)
+    assert exchanged < 0.95 * mean_error()
 
 
 def test_a_block_of_which_some_outputs_are_kept_stays_as_large():
@@ -82,3 +84,12 @@ def test_one_block_is_exchanged_for_the_best():
     errors = [error_of(features, [block]) for block in range(10)]
     kept = {column // SIZE for column in fitted(2, n_blocks=1).selector_.tolist()}
     assert kept == {int(np.argmin(errors))}
+
+
+@pytest.mark.parametrize("n_blocks", [16, 17])
+def test_many_blocks_or_columns_are_not_exchanged(monkeypatch, n_blocks):
+    # 16 blocks of 8 are the most of both.
+    called = []
+    monkeypatch.setattr(module, "_exchange", lambda *given: called.append(given) or given[2])
+    fitted(0, n_blocks=n_blocks, n_candidates=20 * SIZE)
+    assert len(called) == (n_blocks == 16)

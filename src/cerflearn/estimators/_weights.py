@@ -12,8 +12,8 @@ from cerflearn.estimators._selection import Candidates, Purse
 from cerflearn.learning.rows import Rows
 from cerflearn.learning.weights import PairSums, kernel_weights, pair_block
 
-# An exchange solves for the weights some hundred times: a few seconds at this many columns.
-_MOST_COLUMNS = 256
+# An exchange solves for the weights some hundred times: a second at this many columns, 8 at twice.
+_MOST_COLUMNS = 128
 _MOST_BUNDLES = 16
 _ROUNDS = 5
 _TRIES = 8

@@ -69,8 +69,8 @@ class BlockedCERF(BlockedDrawing):
     weights : {"equal", "nnls"}, default="equal"
         Amplitudes of the outputs, as in :class:`MaskedCERF`. With ``select="blocks"`` only
         blocks whose weights are all 0 are replaced: the others are paid anyway. Up to 16 blocks
-        of 256 outputs together are then exchanged for others while that brings inner products
-        closer to the teacher's.
+        of 128 outputs together are then exchanged for others while that brings inner products
+        closer to the teacher's, which takes up to about a second.
     max_stages : int, default=20
         Most stages of ``"cvem"``; steps of ``"shared"``.
     tol : float, default=1e-3
