@@ -42,7 +42,7 @@ def test_maps_and_laws_do_not_load_scikit_learn():
     modules = modules_after(
         "import cerflearn.spectral, cerflearn.features.dense, cerflearn.features.masked, "
         "cerflearn.features.blocked, cerflearn.learning.cvem, cerflearn.engine.threads, "
-        "cerflearn.linear.canonical, cerflearn.linear.columns"
+        "cerflearn.linalg.canonical, cerflearn.linalg.columns"
     )
     assert "sklearn" not in modules
 

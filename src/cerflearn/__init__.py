@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cerflearn.comparison.frontier import frontier
-    from cerflearn.estimators.autoencoder import KernelAutoencoder
-    from cerflearn.estimators.blocked import BlockedCERF
-    from cerflearn.estimators.cca import RandomizedKernelCCA
-    from cerflearn.estimators.classifier import CERFClassifier
+    from cerflearn.estimators.applications.autoencoder import KernelAutoencoder
+    from cerflearn.estimators.applications.cca import RandomizedKernelCCA
+    from cerflearn.estimators.applications.imputer import KernelImputer
+    from cerflearn.estimators.applications.kernel_pca import RandomizedKernelPCA
+    from cerflearn.estimators.cerf.blocked_cerf import BlockedCERF
+    from cerflearn.estimators.cerf.masked_cerf import MaskedCERF
     from cerflearn.estimators.cost import cost
-    from cerflearn.estimators.fastfood import FastfoodFeatures
-    from cerflearn.estimators.imputer import KernelImputer
-    from cerflearn.estimators.kernel_pca import RandomizedKernelPCA
-    from cerflearn.estimators.masked import MaskedCERF
-    from cerflearn.estimators.regressor import CERFRegressor
-    from cerflearn.estimators.rff import RandomFourierFeatures
+    from cerflearn.estimators.maps.fastfood import FastfoodFeatures
+    from cerflearn.estimators.maps.rff import RandomFourierFeatures
+    from cerflearn.estimators.predictors.classifier import CERFClassifier
+    from cerflearn.estimators.predictors.regressor import CERFRegressor
 
     __version__: str
 
@@ -41,16 +41,16 @@ __all__ = [
 ]
 
 _MODULES = {
-    "BlockedCERF": "cerflearn.estimators.blocked",
-    "CERFClassifier": "cerflearn.estimators.classifier",
-    "CERFRegressor": "cerflearn.estimators.regressor",
-    "FastfoodFeatures": "cerflearn.estimators.fastfood",
-    "KernelAutoencoder": "cerflearn.estimators.autoencoder",
-    "KernelImputer": "cerflearn.estimators.imputer",
-    "MaskedCERF": "cerflearn.estimators.masked",
-    "RandomFourierFeatures": "cerflearn.estimators.rff",
-    "RandomizedKernelCCA": "cerflearn.estimators.cca",
-    "RandomizedKernelPCA": "cerflearn.estimators.kernel_pca",
+    "BlockedCERF": "cerflearn.estimators.cerf.blocked_cerf",
+    "CERFClassifier": "cerflearn.estimators.predictors.classifier",
+    "CERFRegressor": "cerflearn.estimators.predictors.regressor",
+    "FastfoodFeatures": "cerflearn.estimators.maps.fastfood",
+    "KernelAutoencoder": "cerflearn.estimators.applications.autoencoder",
+    "KernelImputer": "cerflearn.estimators.applications.imputer",
+    "MaskedCERF": "cerflearn.estimators.cerf.masked_cerf",
+    "RandomFourierFeatures": "cerflearn.estimators.maps.rff",
+    "RandomizedKernelCCA": "cerflearn.estimators.applications.cca",
+    "RandomizedKernelPCA": "cerflearn.estimators.applications.kernel_pca",
     "cost": "cerflearn.estimators.cost",
     "frontier": "cerflearn.comparison.frontier",
 }

@@ -16,8 +16,8 @@ from sklearn.metrics import log_loss
 from sklearn.svm import SVC
 
 from cerflearn import CERFClassifier, cost
-from cerflearn.estimators._heads import HEADS, fit_head, pair_votes
-from cerflearn.estimators._training_rows import merge_rows
+from cerflearn.estimators.predictors.distinct_rows import merge_rows
+from cerflearn.estimators.predictors.heads import HEADS, fit_head, pair_votes
 
 DIGITS, LABELS = load_digits(return_X_y=True)
 TRAIN, TEST = slice(0, 600), slice(1000, None)

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-import cerflearn.estimators._weights as module
+import cerflearn.estimators.cerf.nnls_weights as module
 from cerflearn import BlockedCERF, RandomFourierFeatures
 from cerflearn.features.blocked import BlockedMap
 from cerflearn.learning.weights import kernel_weights, pair_block

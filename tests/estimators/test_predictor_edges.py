@@ -10,9 +10,9 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
 from cerflearn import CERFClassifier, CERFRegressor, cost
-from cerflearn.estimators._heads import HEADS
-from cerflearn.supervised import search, training
-from cerflearn.supervised.pruning import Budget, largest_blocks
+from cerflearn.estimators.predictors.heads import HEADS
+from cerflearn.training import search, training
+from cerflearn.training.pruning import Budget, largest_blocks
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))

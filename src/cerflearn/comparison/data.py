@@ -15,8 +15,8 @@ from sklearn.utils.multiclass import type_of_target
 
 from cerflearn._typing import Float64Array, FloatArray
 from cerflearn._validation import check_choice, check_number
-from cerflearn.estimators._scaling import choose_scaling
 from cerflearn.estimators.gamma import resolve_gamma
+from cerflearn.estimators.predictors.scaling import choose_scaling
 
 TASKS = ("auto", "classification", "regression")
 

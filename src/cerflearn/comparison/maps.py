@@ -14,11 +14,11 @@ from sklearn.kernel_approximation import Nystroem
 from cerflearn.comparison.data import Training
 from cerflearn.comparison.model import Model, TooDearError
 from cerflearn.comparison.tuning import ridge
-from cerflearn.estimators.blocked import BlockedCERF
+from cerflearn.estimators.cerf.blocked_cerf import BlockedCERF
+from cerflearn.estimators.cerf.masked_cerf import MaskedCERF
 from cerflearn.estimators.cost import cost
-from cerflearn.estimators.fastfood import FastfoodFeatures
-from cerflearn.estimators.masked import MaskedCERF
-from cerflearn.estimators.rff import RandomFourierFeatures
+from cerflearn.estimators.maps.fastfood import FastfoodFeatures
+from cerflearn.estimators.maps.rff import RandomFourierFeatures
 from cerflearn.features.cost import Cost, stored_cost
 
 WIDTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)

@@ -17,11 +17,11 @@ from cerflearn.comparison.model import Model, TooDearError
 from cerflearn.comparison.pruned_mlp import fit_pruned_mlp
 from cerflearn.comparison.relu import ReluNetwork
 from cerflearn.comparison.tuning import best_setting, ridge
-from cerflearn.estimators.classifier import CERFClassifier
 from cerflearn.estimators.cost import cost
-from cerflearn.estimators.regressor import CERFRegressor
+from cerflearn.estimators.predictors.classifier import CERFClassifier
+from cerflearn.estimators.predictors.regressor import CERFRegressor
 from cerflearn.features.cost import stored_cost
-from cerflearn.supervised.training import FEW_ROWS
+from cerflearn.training.training import FEW_ROWS
 
 _LINEAR_PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4)  # of logistic regression, for a mean loss
 _SMALL_PENALTIES = (1e-3, 1e-2, 1e-1, 1e-4)

@@ -19,17 +19,17 @@ from cerflearn._typing import Float64Array
 from cerflearn.comparison.data import Predict, Training
 from cerflearn.comparison.relu import Parameters, ReluNetwork, draw_relu, loss_and_gradient
 from cerflearn.comparison.tuning import best_setting
-from cerflearn.supervised.losses import cross_entropy, logistic, squared_error
-from cerflearn.supervised.problem import Problem
-from cerflearn.supervised.pruning import (
+from cerflearn.training.losses import cross_entropy, logistic, squared_error
+from cerflearn.training.problem import Problem
+from cerflearn.training.pruning import (
     Budget,
     entries_after,
     entries_at,
     final_mask,
     largest_blocks,
 )
-from cerflearn.supervised.recipes import n_projections_for
-from cerflearn.supervised.training import (
+from cerflearn.training.recipes import n_projections_for
+from cerflearn.training.training import (
     FEW_ROWS,
     effort_for,
     full_batches,

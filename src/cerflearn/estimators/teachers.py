@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from cerflearn._typing import Float64Array, IntArray
 from cerflearn._validation import invalid
-from cerflearn.estimators._rows import TrainingData, batch_features, to_dense
+from cerflearn.estimators.training_data import TrainingData, batch_features, to_dense
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.dense import draw_dense_map
 from cerflearn.spectral import SpectralLaw

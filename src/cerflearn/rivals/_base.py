@@ -15,16 +15,16 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from cerflearn._typing import Float64Array, FloatArray
 from cerflearn._validation import check_integer, check_number, make_generator
 from cerflearn.engine.blas import one_thread_blas
-from cerflearn.estimators._base import read_data
-from cerflearn.estimators._fused import cost_of, scores_of
-from cerflearn.estimators._scaling import InputScaling, choose_scaling
-from cerflearn.estimators.classifier import one_hot
+from cerflearn.estimators.fused import cost_of, scores_of
 from cerflearn.estimators.gamma import resolve_gamma
+from cerflearn.estimators.input import read_data
+from cerflearn.estimators.predictors.classifier import one_hot
+from cerflearn.estimators.predictors.scaling import InputScaling, choose_scaling
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.cost import Cost
-from cerflearn.supervised.calibration import best_sharpness, score_targets
-from cerflearn.supervised.distillation import choose_kernel, softened
-from cerflearn.supervised.ridge import RIDGES, RidgeFit, fit_ridge_path
+from cerflearn.linalg.ridge_path import RIDGES, RidgeFit, fit_ridge_path
+from cerflearn.training.calibration import best_sharpness, score_targets
+from cerflearn.training.distillation import choose_kernel, softened
 
 WIDTHS = (1 / 64, 1 / 16, 1 / 4, 1.0, 4.0)
 """Gaussian widths tried: multiples of one over the median squared distance."""

@@ -11,6 +11,7 @@ from cerflearn._typing import Float64Array
 from cerflearn._validation import check_number
 from cerflearn.features.base import draw_offsets
 from cerflearn.features.dense import DenseMap
+from cerflearn.linalg.ridge_path import RIDGES
 from cerflearn.rivals._base import (
     RivalClassifier,
     Training,
@@ -20,7 +21,6 @@ from cerflearn.rivals._base import (
     fit_ridge,
 )
 from cerflearn.spectral import law_from_kernel
-from cerflearn.supervised.ridge import RIDGES
 
 
 class RandomKitchenSinks(RivalClassifier):

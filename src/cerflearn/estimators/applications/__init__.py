@@ -1,0 +1,1 @@
+"""Kernel PCA, autoencoder, data completion and canonical correlations on an inner map."""

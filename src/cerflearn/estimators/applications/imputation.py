@@ -1,0 +1,256 @@
+"""Stages of completion: hide known values, embed the filled rows, regress what was hidden.
+
+Everything here is in standardised units: observed columns have mean 0 and variance 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cerflearn._typing import BoolArray, Float64Array
+from cerflearn._validation import invalid
+from cerflearn.engine.blas import one_thread_blas
+from cerflearn.engine.blocks import BLOCK_ROWS, ArraySource, ComputedSource
+from cerflearn.engine.threads import make_engine
+from cerflearn.estimators.applications.inner_map import fit_inner_map, inner_features
+from cerflearn.estimators.cost import cost
+from cerflearn.features.cost import Cost, stored_cost
+from cerflearn.linalg.columns import ColumnFits, HiddenColumns, fit_columns
+from cerflearn.linalg.moments import moments_block
+from cerflearn.linalg.principal import principal_axes
+
+ALPHAS = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
+"""Penalties that ``alpha="cv"`` tries."""
+
+FARTHEST = 5.0
+"""Inputs farther from their mean, in standard deviations, are read as this."""
+
+_CONSTANT = 1e-12  # a spread of this share of the mean is rounding
+_BLOCK_COLUMNS = 8  # columns of one piece of work
+
+
+@dataclass(frozen=True)
+class StageOptions:
+    """How stages are trained.
+
+    Attributes
+    ----------
+    feature_map : transformer or None
+        Cloned and fitted anew in each stage.
+    n_components : int
+        Number of codes.
+    may_be_fewer : bool
+        Whether fewer inputs of the codes than that are no error.
+    linear_part : bool
+        Whether codes also see the filled rows themselves.
+    alphas : ndarray of shape (n_alphas,)
+        Penalties to choose from.
+    max_iter : int
+        Most stages.
+    tol : float
+        Stop when a stage lowers the error by less than this share.
+    n_threads : int
+        Most threads.
+    """
+
+    feature_map: Any
+    n_components: int
+    may_be_fewer: bool
+    linear_part: bool
+    alphas: Float64Array
+    max_iter: int
+    tol: float
+    n_threads: int
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    r"""One step of completion: :math:`\hat x = W^\top (P [\varphi(x), s x] - m) + b`.
+
+    Attributes
+    ----------
+    feature_map : transformer
+        :math:`\varphi`.
+    linear_scale : float
+        s; 0 leaves the linear part out.
+    components : ndarray of shape (n_codes, n_outputs + n_features or n_outputs)
+        P, scaled so that the mean variance of the codes is 1.
+    mean : ndarray of shape (n_codes,)
+        m.
+    weights : ndarray of shape (n_features, n_codes + 1)
+        W, the intercept b last.
+    alphas : ndarray of shape (n_features,)
+        Penalty of each column.
+    """
+
+    feature_map: Any
+    linear_scale: float
+    components: Float64Array
+    mean: Float64Array
+    weights: Float64Array
+    alphas: Float64Array
+
+    def codes(self, filled: Float64Array) -> Float64Array:
+        """Codes (b, n_codes) of filled rows (b, n_features)."""
+        inputs = stage_inputs(self.feature_map, self.linear_scale, filled)
+        codes: Float64Array = inputs @ self.components.T - self.mean
+        return codes
+
+    def complete(self, filled: Float64Array, missing: BoolArray) -> Float64Array:
+        """Return filled rows with new values where they are missing."""
+        codes = self.codes(filled)
+        return np.where(missing, codes @ self.weights[:, :-1].T + self.weights[:, -1], filled)
+
+    def cost(self) -> Cost:
+        """MACs and parameters of one row: the map, the codes, and all columns."""
+        n_weights = self.components.size + self.weights.shape[1] * len(self.weights)
+        macs = n_weights - len(self.weights)  # intercepts are free
+        head = stored_cost(macs=macs, n_parameters=n_weights + len(self.mean))
+        return cost(self.feature_map) + head
+
+
+def standardise(X: Any, missing: BoolArray) -> tuple[Float64Array, Float64Array, Float64Array]:
+    """X in units of its known values, 0 where missing; their means and standard deviations.
+
+    The standard deviation of a constant column is given as 1.
+    """
+    known = np.where(missing, 0.0, X).astype(np.float64, copy=False)
+    counts = (~missing).sum(axis=0)
+    means = known.sum(axis=0) / counts
+    values = np.where(missing, 0.0, known - means)
+    spread = np.sqrt(np.square(values).sum(axis=0) / counts)
+    # The mean of a constant column may differ from its value by rounding.
+    constant = spread <= _CONSTANT * np.abs(means)
+    scales = np.where(constant, 1.0, spread)
+    return np.where(constant, 0.0, values / scales), means, scales
+
+
+def stage_inputs(feature_map: Any, linear_scale: float, filled: Float64Array) -> Float64Array:
+    """Features of filled rows, and the rows themselves where the linear part is wanted."""
+    # Columns that hardly ever vary have values of many standard deviations, which would drown all
+    # others.
+    filled = np.clip(filled, -FARTHEST, FARTHEST)
+    features = inner_features(feature_map, filled)
+    if linear_scale == 0.0:
+        return features
+    return np.concatenate([features, linear_scale * filled], axis=1)
+
+
+def train_stages(
+    values: Float64Array,
+    missing: BoolArray,
+    hidden: BoolArray,
+    options: StageOptions,
+    rng: np.random.Generator,
+) -> tuple[list[Stage], list[float]]:
+    """Train stage after stage on copies of the rows in which known values are hidden.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_features)
+        Standardised, 0 where missing.
+    missing : ndarray of shape (n_samples, n_features), bool
+        What is not known.
+    hidden : ndarray of shape (n_copies, n_samples, n_features), bool
+        Known values hidden in each copy.
+    options : StageOptions
+        How.
+    rng : numpy.random.Generator
+        For the maps.
+
+    Returns
+    -------
+    stages : list of Stage
+        Perhaps none, if nothing beats the means.
+    errors : list of float
+        After each stage, the cross-validated error of the hidden values divided by that of their
+        column means.
+    """
+    _, n_samples, n_features = hidden.shape
+    rows = np.where(hidden, 0.0, values).reshape(-1, n_features)
+    absent = (hidden | missing).reshape(-1, n_features)
+    flat = hidden.reshape(-1, n_features)
+    stages: list[Stage] = []
+    errors: list[float] = []
+    for _ in range(options.max_iter if hidden.any() else 0):
+        feature_map = fit_inner_map(options.feature_map, rows[:n_samples], None, rng)
+        stage, error = _train_stage(feature_map, rows, values, flat, options)
+        best = errors[-1] if errors else 1.0
+        if not error < best:
+            break
+        stages.append(stage)
+        errors.append(error)
+        if error > (1.0 - options.tol) * best:
+            break
+        for start in range(0, len(rows), BLOCK_ROWS):
+            block = slice(start, start + BLOCK_ROWS)
+            rows[block] = stage.complete(rows[block], absent[block])
+    return stages, errors
+
+
+def _train_stage(
+    feature_map: Any,
+    rows: Float64Array,
+    values: Float64Array,
+    hidden: BoolArray,
+    options: StageOptions,
+) -> tuple[Stage, float]:
+    """Principal codes of the filled rows, and regressors from them; with the error."""
+    # The linear part has a total variance of about 1, as the features have.
+    scale = 1.0 / np.sqrt(rows.shape[1]) if options.linear_part else 0.0
+    components, mean = _encoder(feature_map, scale, rows, options)
+    unfinished = Stage(feature_map, scale, components, mean, np.zeros((0, 0)), np.zeros(0))
+    codes = np.empty((len(rows), len(components)))
+    for start in range(0, len(rows), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        codes[block] = unfinished.codes(rows[block])
+    fits = _regress(HiddenColumns(codes, values, hidden, options.alphas), options.n_threads)
+    columns, best = np.arange(len(fits.errors)), fits.errors.argmin(axis=1)
+    lost, total = fits.errors[columns, best].sum(), fits.energies.sum()
+    weights, alphas = fits.weights[columns, best], options.alphas[best]
+    stage = Stage(feature_map, scale, components, mean, weights, alphas)
+    return stage, float(lost / total) if total > 0.0 else 1.0
+
+
+def _encoder(
+    feature_map: Any, scale: float, rows: Float64Array, options: StageOptions
+) -> tuple[Float64Array, Float64Array]:
+    """Components (n_codes, n_inputs), scaled to codes of unit mean variance, and their mean."""
+
+    def compute(start: int, stop: int) -> tuple[Float64Array, Float64Array]:
+        return stage_inputs(feature_map, scale, rows[start:stop]), np.empty((stop - start, 0))
+
+    engine = make_engine(ComputedSource(compute, len(rows)), options.n_threads)
+    moments = engine.map_reduce(moments_block, False)
+    n_codes = min(options.n_components, len(moments.left_mean))
+    if n_codes < options.n_components and not options.may_be_fewer:
+        raise invalid(
+            "n_components",
+            options.n_components,
+            f"at most {n_codes}, the outputs of feature_map and the inputs of the linear part",
+        )
+    axes = principal_axes(moments.left_scatter, n_codes)
+    variance = float(axes.energies.mean()) / len(rows)
+    components = axes.components / np.sqrt(variance) if variance > 0.0 else axes.components
+    return components, components @ moments.left_mean
+
+
+def _regress(task: HiddenColumns, n_threads: int) -> ColumnFits:
+    columns = ArraySource(np.arange(task.targets.shape[1]), block_rows=_BLOCK_COLUMNS)
+    return make_engine(columns, n_threads).map_reduce(fit_columns, task)
+
+
+def complete(stages: list[Stage], filled: Float64Array, missing: BoolArray) -> Float64Array:
+    """Rows (n_samples, n_features) after all stages, in blocks of rows."""
+    completed = np.empty_like(filled)
+    with one_thread_blas():
+        for start in range(0, len(filled), BLOCK_ROWS):
+            block = slice(start, start + BLOCK_ROWS)
+            rows = filled[block]
+            for stage in stages:
+                rows = stage.complete(rows, missing[block])
+            completed[block] = rows
+    return completed

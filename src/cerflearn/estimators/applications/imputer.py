@@ -1,0 +1,334 @@
+"""Completing rows of which some values are missing."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.impute import MissingIndicator
+from sklearn.utils.validation import check_is_fitted
+
+from cerflearn._typing import BoolArray, Float64Array
+from cerflearn._validation import (
+    check_flag,
+    check_integer,
+    check_number,
+    make_generator,
+)
+from cerflearn.engine.blas import one_thread_blas
+from cerflearn.estimators.applications.imputation import (
+    ALPHAS,
+    Stage,
+    StageOptions,
+    complete,
+    standardise,
+    train_stages,
+)
+from cerflearn.estimators.applications.inner_map import check_inner_map
+from cerflearn.estimators.applications.patterns import check_patterns, hide_values
+from cerflearn.estimators.input import check_n_jobs, read_data, thread_count
+from cerflearn.features.cost import Cost
+
+_DEFAULT_CODES, _DEFAULT_ROWS, _MOST_COPIES = 100, 20_000, 4
+
+
+class KernelImputer(
+    OneToOneFeatureMixin,  # type: ignore[misc]  # scikit-learn has no types
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    r"""Fill in missing values from the kernel code of what is there (section 4.2).
+
+    .. math:: \hat x_d = w_d^\top P_J \bigl(\varphi(\tilde x) - \bar\varphi\bigr) + b_d,
+
+    where :math:`\tilde x` is a row whose missing values are the column means, :math:`\varphi`
+    random features, :math:`P_J` their J principal directions, and :math:`w_d` a ridge regressor
+    for each column. It is trained on rows of which known values are hidden on purpose: the
+    regressor of a column sees exactly the rows where that column was hidden. Further stages do the
+    same on rows filled by the stage before, until the cross-validated error of hidden values falls
+    no more. If all rows miss the same inputs, one stage is the paper's method.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        J, the number of codes, at most the outputs of the map and the inputs together. None: 100,
+        or fewer for few rows (half their number) or few outputs.
+    feature_map : transformer, default=None
+        :math:`\varphi`: a map of cerflearn or any transformer, cloned and fitted on filled,
+        standardised rows, with a new draw in each stage. None: ``MaskedCERF(n_components=512)``.
+    linear_part : bool, default=True
+        Whether codes are made of :math:`[\varphi(\tilde x), \tilde x / \sqrt D]`; False: of
+        :math:`\varphi` alone, as in the paper.
+    alpha : float or "cv", default="cv"
+        Ridge of the regressors, in units of the mean variance of the codes. ``"cv"``: for each
+        column and stage the best of .01 to 10 by cross-validation.
+    patterns : None, float or array-like of bool, default=None
+        What to hide in training. None: what other rows miss (and each column that no row misses
+        in some rows of one more copy), or .2 of the values at random if none is missing in
+        training. A number: this share of the values at random. An array of shape (n_features,)
+        or (n_patterns, n_features): these patterns, True where missing; ``transform`` then
+        refuses rows that miss other columns.
+    n_copies : int, default=None
+        Copies of the training rows, in each of which other values are hidden; 1 if ``patterns`` is
+        one pattern. None: as many as give 20,000 rows, from 1 to 4. Memory is a few times this
+        many X in float64.
+    max_iter : int, default=8
+        Most stages.
+    tol : float, default=0.03
+        Stop when a stage lowers the cross-validated error by less than this share.
+    missing_values : number or np.nan, default=np.nan
+        What stands for a missing value.
+    add_indicator : bool, default=False
+        Whether to append a :class:`~sklearn.impute.MissingIndicator` of the columns that miss
+        values in training.
+    n_jobs : int, default=None
+        Threads of ``fit``: None is 1 unless in a ``joblib.parallel_config``, -1 all cores. The bits
+        of the result do not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the maps and of what is hidden.
+
+    Attributes
+    ----------
+    statistics_ : ndarray of shape (n_features,)
+        Means of the known values: the first guess.
+    scale_ : ndarray of shape (n_features,)
+        Their standard deviations; 1 where constant.
+    stages_ : list of Stage
+        Map, codes and regressors of each stage.
+    errors_ : ndarray of shape (n_iter_,)
+        After each stage, the cross-validated squared error of hidden values divided by that of the
+        means, in units of the standard deviations. Rows hidden in one fold were filled with the
+        help of the others from the second stage on: optimistic as an estimate of the error.
+    alphas_ : ndarray of shape (n_iter_, n_features)
+        Penalty of each column in each stage.
+    n_iter_ : int
+        Number of stages; 0 if nothing beats the means.
+    indicator_ : MissingIndicator or None
+        If ``add_indicator``.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if all are strings.
+
+    See Also
+    --------
+    KernelAutoencoder : Codes of complete rows.
+    sklearn.impute.IterativeImputer : Linear regressors, column after column.
+    sklearn.impute.KNNImputer : Means of similar rows.
+
+    Notes
+    -----
+    Columns are standardised inside: the result does not depend on their units. Known values farther
+    than 5 standard deviations from the mean are returned as they are, but read as 5 when others are
+    predicted from them. A row costs the MACs of all stages, see :func:`cerflearn.cost`. ``fit``
+    needs :math:`O(N (K + D)^2)` operations a stage for the codes and :math:`O(h J^2)` for h hidden
+    values.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from cerflearn import KernelImputer
+    >>> rng = np.random.default_rng(0)
+    >>> X = load_digits().data[:600]
+    >>> X[rng.random(X.shape) < 0.2] = np.nan
+    >>> imputer = KernelImputer(max_iter=2, random_state=0).fit(X[:500])
+    >>> np.isnan(imputer.transform(X[500:])).any()
+    np.False_
+    """
+
+    stages_: list[Stage]
+
+    def __init__(
+        self,
+        *,
+        n_components: Any = None,
+        feature_map: Any = None,
+        linear_part: Any = True,
+        alpha: Any = "cv",
+        patterns: Any = None,
+        n_copies: Any = None,
+        max_iter: Any = 8,
+        tol: Any = 0.03,
+        missing_values: Any = np.nan,
+        add_indicator: Any = False,
+        n_jobs: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.feature_map = feature_map
+        self.linear_part = linear_part
+        self.alpha = alpha
+        self.patterns = patterns
+        self.n_copies = n_copies
+        self.max_iter = max_iter
+        self.tol = tol
+        self.missing_values = missing_values
+        self.add_indicator = add_indicator
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Learn to predict each column from the others.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training data, of which values may be missing.
+        y : Ignored
+            Not used; present for API consistency.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._check_parameters()
+        rng = make_generator(self.random_state)
+        self.__dict__.pop("stages_", None)
+        X, missing = self._read(X, reset=True)
+        self._check_rows(X, missing)
+        patterns = check_patterns(self.patterns, X.shape[1])
+        self.indicator_ = None
+        if self.add_indicator:
+            indicator = MissingIndicator(missing_values=self.missing_values, error_on_new=False)
+            self.indicator_ = indicator.fit(X)
+        self._covered = np.any(patterns, axis=0) if isinstance(patterns, np.ndarray) else None
+        values, self.statistics_, self.scale_ = standardise(X, missing)
+        # Copies with the only pattern there is would all be equal.
+        one_pattern = isinstance(patterns, np.ndarray) and len(patterns) == 1
+        n_copies = 1 if one_pattern else self._copies(len(X))
+        hidden = hide_values(missing, patterns, n_copies, rng)
+        with one_thread_blas():
+            stages, errors = train_stages(values, missing, hidden, self._options(values), rng)
+        self.errors_ = np.array(errors)
+        self.alphas_ = np.array([stage.alphas for stage in stages]).reshape(-1, X.shape[1])
+        self.n_iter_ = len(stages)
+        self.stages_ = stages
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Fill in what is missing; values that are there are returned as they are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data, of which any values may be missing.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features) or (n_samples, n_features + n_indicators)
+            Completed data, float32 or float64 as X; or the container chosen by ``set_output``.
+        """
+        check_is_fitted(self, "stages_")
+        X, missing = self._read(X, reset=False)
+        rows = np.flatnonzero(missing.any(axis=1))
+        if self._covered is not None and (missing & ~self._covered).any():
+            column = int(np.flatnonzero((missing & ~self._covered).any(axis=0))[0])
+            raise ValueError(
+                f"Column {column} of X misses values, but is in no pattern of patterns=: add one, "
+                "or pass patterns=None."
+            )
+        completed = X.copy()
+        if len(rows):
+            absent = missing[rows]
+            filled = (X[rows].astype(np.float64) - self.statistics_) / self.scale_
+            filled[absent] = 0.0
+            found = complete(self.stages_, filled, absent) * self.scale_ + self.statistics_
+            completed[rows] = np.where(absent, found, completed[rows])
+        if self.indicator_ is None:
+            return completed
+        flags = self.indicator_.transform(X).astype(completed.dtype)
+        return np.hstack([completed, flags])
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the inputs, and of the indicators if there are any.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the inputs; those seen in ``fit`` by default, or x0, x1 and so on.
+        """
+        check_is_fitted(self, "stages_")
+        names = super().get_feature_names_out(input_features)
+        if self.indicator_ is None:
+            return names
+        return np.concatenate([names, self.indicator_.get_feature_names_out(names)])
+
+    def _read(self, X: Any, *, reset: bool) -> tuple[Any, BoolArray]:
+        """X as an array, float32 or float64, and where it misses values."""
+        X = read_data(self, X, reset=reset, incomplete=True)
+        missing: BoolArray = np.isnan(X)
+        if not _is_nan(self.missing_values):
+            if missing.any():
+                raise ValueError(
+                    f"Input X contains NaN, but missing_values={self.missing_values!r}: pass "
+                    "missing_values=np.nan."
+                )
+            missing = np.equal(X, self.missing_values)
+        return X, missing
+
+    def _check_rows(self, X: Any, missing: BoolArray) -> None:
+        """Refuse what nothing can be learned from."""
+        if len(X) < 2:
+            raise ValueError("X has one sample (n_samples = 1): KernelImputer needs two or more.")
+        empty = np.flatnonzero(missing.all(axis=0))
+        if len(empty):
+            column = int(empty[0])
+            names = getattr(self, "feature_names_in_", None)
+            name = f" ({names[column]!r})" if names is not None else ""
+            raise ValueError(
+                f"Column {column}{name} of X has no value at all in the {len(X)} training rows: "
+                "drop it, or fill it with a constant."
+            )
+
+    def _copies(self, n_samples: int) -> int:
+        if self.n_copies is not None:
+            return int(self.n_copies)
+        return int(np.clip(_DEFAULT_ROWS // n_samples, 1, _MOST_COPIES))
+
+    def _options(self, values: Float64Array) -> StageOptions:
+        n_codes = self.n_components
+        if n_codes is None:
+            n_codes = max(1, min(_DEFAULT_CODES, len(values) // 2))
+        return StageOptions(
+            feature_map=self.feature_map,
+            n_components=int(n_codes),
+            may_be_fewer=self.n_components is None,
+            linear_part=bool(self.linear_part),
+            alphas=ALPHAS if isinstance(self.alpha, str) else np.array([float(self.alpha)]),
+            max_iter=int(self.max_iter),
+            tol=float(self.tol),
+            n_threads=thread_count(self.n_jobs, len(values)),
+        )
+
+    def _check_parameters(self) -> None:
+        if self.n_components is not None:
+            check_integer("n_components", self.n_components, "a positive integer or None")
+        check_inner_map("feature_map", self.feature_map)
+        check_flag("linear_part", self.linear_part)
+        if not (isinstance(self.alpha, str) and self.alpha == "cv"):
+            must_be = "'cv' or a number that is not negative"
+            check_number("alpha", self.alpha, must_be, at_least=0.0)
+        if self.n_copies is not None:
+            check_integer("n_copies", self.n_copies, "a positive integer or None")
+        check_integer("max_iter", self.max_iter, "a positive integer")
+        check_number("tol", self.tol, "a number of at least 0 and at most 1", at_least=0, at_most=1)
+        if not _is_nan(self.missing_values):
+            check_number("missing_values", self.missing_values, "a number or np.nan")
+        check_flag("add_indicator", self.add_indicator)
+        check_n_jobs(self.n_jobs)
+
+    def _count_cost(self) -> Cost:
+        """Cost of completing a row of which any value may be missing: all stages."""
+        return sum((stage.cost() for stage in self.stages_), start=Cost())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = _is_nan(self.missing_values)
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))

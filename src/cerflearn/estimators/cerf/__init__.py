@@ -1,0 +1,1 @@
+"""Feature maps that are learned from a teacher: the paper."""

@@ -1,0 +1,102 @@
+"""What every estimator is given: X, y, n_jobs, checked once at the door."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count, effective_n_jobs
+from scipy.sparse import issparse
+from sklearn.utils import assert_all_finite
+from sklearn.utils.validation import validate_data
+
+from cerflearn._typing import BoolArray
+from cerflearn._validation import check_integer, invalid
+
+FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
+"""Types of data that are kept as they are."""
+
+THREADED_ROWS = 256
+"""Rows from which several threads are used: for fewer, asking joblib would cost more."""
+
+# What scikit-learn's messages leave out.
+_HINTS = {
+    "could not convert string": "X must be numeric: encode text, for example with OneHotEncoder.",
+    "compatible with arrays of bytes/strings": "X must be numeric, encode text.",
+    "Found array with 0": "X must have at least one row and one column.",
+    "X contains infinity": "Replace or drop such values.",
+    "features as input": "Pass the columns that fit saw, in the same order.",
+    "inhomogeneous shape": "X must be a table: rows of equal length.",
+}
+
+
+def read_data(
+    estimator: Any, X: Any, *, reset: bool, y: Any = None, incomplete: bool = False
+) -> Any:
+    """Check X: a finite array or CSR matrix, float32 or float64, with names and width recorded.
+
+    With y, which must have as many rows and be finite where it has numbers, both are returned.
+    ``incomplete`` lets NaN pass, and arrays only.
+    """
+    # scikit-learn does not see the types of frames other than pandas: with a list it would make
+    # float64 of float32.
+    other_frame = hasattr(X, "to_numpy") and not hasattr(X, "iloc")
+    settings: dict[str, Any] = {
+        "accept_sparse": False if incomplete else "csr",
+        "dtype": "numeric" if other_frame else [np.float64, np.float32],
+        "ensure_all_finite": "allow-nan" if incomplete else True,
+        "reset": reset,
+    }
+    try:
+        if y is not None:
+            X, y = validate_data(estimator, X, y=y, multi_output=True, **settings)
+        else:
+            X = validate_data(estimator, X, **settings)
+    except ValueError as error:
+        for sign, hint in _HINTS.items():
+            if sign in str(error):
+                raise ValueError(f"{str(error).rstrip('.')}. {hint}") from error
+        raise
+    X = _as_float(X, incomplete)
+    return X if y is None else (X, y)
+
+
+def _as_float(X: Any, incomplete: bool) -> Any:
+    """Keep float32 and float64, make float64 of other numbers."""
+    if X.dtype in FLOATS:
+        return X
+    converted = X.astype(np.float64)
+    if X.dtype.kind == "f" and X.dtype.itemsize > 8:  # longer floats may not fit
+        assert_all_finite(converted, allow_nan=incomplete, input_name="X")
+    return converted
+
+
+def check_n_jobs(n_jobs: Any) -> int | None:
+    """Return scikit-learn's ``n_jobs`` as None or an integer other than 0."""
+    if n_jobs is None:
+        return None
+    must_be = "None or an integer other than 0, such as 2, or -1 for all cores"
+    number = check_integer("n_jobs", n_jobs, must_be, at_least=-(2**31))
+    if number == 0:
+        raise invalid("n_jobs", n_jobs, must_be)
+    return min(number, 2**15)
+
+
+def thread_count(n_jobs: Any, n_samples: int) -> int:
+    """Threads for so many rows."""
+    if n_samples < THREADED_ROWS:
+        return 1
+    number = check_n_jobs(n_jobs)
+    if number is None:
+        return int(effective_n_jobs(None))  # 1, or what joblib.parallel_config says
+    # Not through joblib: these are threads of the core, which processes do not restrict.
+    return number if number > 0 else max(1, cpu_count() + 1 + number)
+
+
+def varying_inputs(X: Any) -> BoolArray:
+    """Which columns of an array or CSR matrix hold more than one value, (n_features,)."""
+    highest, lowest = X.max(axis=0), X.min(axis=0)
+    if issparse(X):
+        highest, lowest = highest.toarray().ravel(), lowest.toarray().ravel()
+    varying: BoolArray = highest > lowest
+    return varying

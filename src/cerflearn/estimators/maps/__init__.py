@@ -1,0 +1,1 @@
+"""Feature maps that are drawn at random."""

@@ -1,0 +1,184 @@
+"""What all feature-map estimators share: parameters, fit, transform, fitted attributes."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from cerflearn._typing import BoolArray, Float64Array, FloatArray
+from cerflearn._validation import (
+    check_at_most_one,
+    check_flag,
+    check_integer,
+    make_generator,
+)
+from cerflearn.estimators.gamma import check_kernel_parameters, resolve_law
+from cerflearn.estimators.input import (
+    FLOATS,
+    THREADED_ROWS,
+    check_n_jobs,
+    read_data,
+    thread_count,
+)
+from cerflearn.features.base import FeatureMap
+from cerflearn.spectral import SpectralLaw
+
+_DEFAULT_OUTPUTS = 100
+_MOST_COLUMNS, _MOST_MACS = 2**30, 10**12  # far beyond any memory; arithmetic stays exact
+
+
+class RandomFeatureMap(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # scikit-learn has no types
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    metaclass=ABCMeta,
+):
+    """Base of estimators that draw a feature map in ``fit`` and apply it in ``transform``.
+
+    Subclasses have the parameters kernel, gamma, n_components, macs, paired, n_jobs and
+    random_state, and draw the map in ``_draw_map``.
+    """
+
+    kernel: Any
+    gamma: Any
+    n_components: Any
+    macs: Any
+    paired: Any
+    n_jobs: Any
+    random_state: Any
+    gamma_: Any
+    law_: SpectralLaw
+    feature_map_: FeatureMap
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Read gamma off X if it is not a number, and draw the feature map.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data.
+        y : Ignored
+            Not used; present for API consistency.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._check_parameters()
+        rng = make_generator(self.random_state)
+        # A fit that fails leaves an estimator that is not fitted, never an old map and a new width.
+        self.__dict__.pop("feature_map_", None)
+        X = read_data(self, X, reset=True)
+        self.law_, self.gamma_ = resolve_law(self.kernel, self.gamma, X)
+        self.feature_map_ = self._draw_map(X, rng)
+        self._n_features_out = self.feature_map_.n_outputs
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Features of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data; float32 and float64 are kept, other types become float64.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components_)
+            Or the container chosen by ``set_output``.
+        """
+        # Plain arrays that need no conversion skip scikit-learn's validation, which takes longer
+        # than the features of a row. The core refuses what is not finite.
+        if type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS:
+            fitted = self.__dict__
+            feature_map: FeatureMap | None = fitted.get("feature_map_")
+            n_samples, n_features = X.shape
+            if (
+                feature_map is not None
+                and n_features == feature_map.n_features
+                and n_samples > 0
+                and "feature_names_in_" not in fitted
+            ):
+                n_threads = 1 if n_samples < THREADED_ROWS else self._n_threads(n_samples)
+                features = feature_map.transform_if_finite(X, n_threads)
+                if features is not None:
+                    return features
+        return self._transform_checked(X)
+
+    def _transform_checked(self, X: Any) -> FloatArray:
+        check_is_fitted(self, "feature_map_")
+        X = read_data(self, X, reset=False)
+        run = self.feature_map_.transform_sparse if issparse(X) else self.feature_map_.transform
+        return run(X, n_threads=self._n_threads(X.shape[0]))
+
+    def _n_threads(self, n_samples: int) -> int:
+        return thread_count(self.n_jobs, n_samples)
+
+    def _check_parameters(self) -> None:
+        check_kernel_parameters(self.kernel, self.gamma)
+        check_at_most_one("n_components", self.n_components, "macs", self.macs)
+        for name in ("n_components", "macs"):
+            if getattr(self, name) is not None:
+                most = _MOST_COLUMNS if name == "n_components" else _MOST_MACS
+                must_be = f"a positive integer of at most {most:,}, or None"
+                check_integer(name, getattr(self, name), must_be, at_most=most)
+        check_flag("paired", self.paired)
+        check_n_jobs(self.n_jobs)
+
+    @abstractmethod
+    def _draw_map(self, X: Any, rng: np.random.Generator) -> FeatureMap:
+        """Draw the map for checked parameters and data; ``law_`` is set."""
+
+    def _n_outputs_asked(self) -> int:
+        return _DEFAULT_OUTPUTS if self.n_components is None else int(self.n_components)
+
+    def _n_outputs_of(self, n_projections: int) -> int:
+        return 2 * n_projections if self.paired else n_projections
+
+    def _budget_error(self, least: int, what: str, remedy: str) -> ValueError:
+        return ValueError(
+            f"macs={self.macs} is not valid: {what} of {self.n_features_in_} features costs "
+            f"{least} MACs. Pass macs={least} or more, {remedy}."
+        )
+
+    @property
+    def n_components_(self) -> int:
+        """Number of output columns."""
+        return self.feature_map_.n_outputs
+
+    @property
+    def n_projections_(self) -> int:
+        """Number of frequencies."""
+        return self.feature_map_.n_projections
+
+    @property
+    def n_macs_(self) -> int:
+        """MACs of one row, counted from the map."""
+        return self.feature_map_.cost().macs
+
+    @property
+    def frequencies_(self) -> Float64Array:
+        """Frequencies (n_features, n_projections_) in radians; made on first use."""
+        return self.feature_map_.frequencies
+
+    @property
+    def offsets_(self) -> Float64Array:
+        """Offsets (n_projections_,) in radians, zeros if paired."""
+        return self.feature_map_.offsets
+
+    @property
+    def masks_(self) -> BoolArray:
+        """Inputs that each projection reads, (n_features, n_projections_); made on first use."""
+        return self.feature_map_.masks
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,1 @@
+"""Classifier and regressor within a budget of multiply-accumulates."""
