@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -64,4 +65,4 @@ def ridge(features: FloatArray, training: Training) -> RidgeFit:
     basis, triangle = np.linalg.qr(values.T)
     fit = fit_ridge_path(np.ascontiguousarray(triangle.T), targets, weights)
     head: Float64Array = basis @ fit.head
-    return RidgeFit(head, fit.bias, fit.left_out, fit.error, fit.penalty)
+    return replace(fit, head=head)

@@ -30,7 +30,7 @@ class CrossMoments:
     cross_scatter : ndarray of shape (n_left, n_right)
         :math:`\sum_n (F_n - \bar F)(X_n - \bar X)^\top`.
     right_scatter : ndarray of shape (n_right, n_right), optional
-        :math:`\sum_n (X_n - \bar X)(X_n - \bar X)^\top`; None where nobody needs it.
+        :math:`\sum_n (X_n - \bar X)(X_n - \bar X)^\top`; None if it was not asked for.
     """
 
     n_samples: int

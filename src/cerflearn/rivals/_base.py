@@ -22,7 +22,7 @@ from cerflearn.estimators.predictors.classifier import one_hot
 from cerflearn.estimators.predictors.scaling import InputScaling, choose_scaling
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.cost import Cost
-from cerflearn.linalg.ridge_path import RIDGES, RidgeFit, fit_ridge_path
+from cerflearn.linalg.ridge_path import RIDGE_ALPHAS, RidgeFit, fit_ridge_path
 from cerflearn.training.calibration import best_sharpness, score_targets
 from cerflearn.training.distillation import choose_kernel, softened
 
@@ -220,7 +220,7 @@ def choose_gamma(gamma: Any, training: Training, rng: np.random.Generator) -> fl
 
 
 def fit_ridge(
-    training: Training, features: FloatArray, ridges: tuple[float, ...] = RIDGES
+    training: Training, features: FloatArray, ridges: tuple[float, ...] = RIDGE_ALPHAS
 ) -> RidgeFit:
     r"""Ridge regression :math:`\min \tfrac1n |T - F A - a|^2 + \lambda |A|^2` of the scores.
 

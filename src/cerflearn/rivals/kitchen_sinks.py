@@ -11,7 +11,7 @@ from cerflearn._typing import Float64Array
 from cerflearn._validation import check_number
 from cerflearn.features.base import draw_offsets
 from cerflearn.features.dense import DenseMap
-from cerflearn.linalg.ridge_path import RIDGES
+from cerflearn.linalg.ridge_path import RIDGE_ALPHAS
 from cerflearn.rivals._base import (
     RivalClassifier,
     Training,
@@ -112,7 +112,7 @@ class RandomKitchenSinks(RivalClassifier):
         drawn = law_from_kernel("rbf", self.gamma_).sample(n_features, n_components, rng)
         phases = draw_offsets(n_components, False, rng)
         features = np.cos(training.X @ drawn + phases)
-        ridges = RIDGES if isinstance(self.alpha, str) else (float(self.alpha),)
+        ridges = RIDGE_ALPHAS if isinstance(self.alpha, str) else (float(self.alpha),)
         found = fit_ridge(training, features, ridges)
         self.alpha_, head, bias, scores = found.penalty, found.head, found.bias, found.left_out
         if self.bound is not None:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from cerflearn._typing import Float64Array, FloatArray
 from cerflearn._validation import check_flag, check_integer, check_number, invalid
 from cerflearn.features.cost import Cost, stored_cost
+from cerflearn.linalg.distances import squared_distances
 from cerflearn.rivals._base import RivalClassifier, Training, check_gamma, choose_gamma
 from cerflearn.rivals._simplex import Dual, learn_weights
 
@@ -198,13 +199,6 @@ class MultipleKernelLearning(RivalClassifier):
         macs = n_features + n_rows * (n_features + int(used.sum()) + len(self.coef_))
         n_numbers = self._rows.size + self.coef_.size + self.intercept_.size
         return stored_cost(macs=macs, n_parameters=n_numbers + 2 * n_features + 2 * int(used.sum()))
-
-
-def squared_distances(X: Float64Array, Y: Float64Array) -> Float64Array:
-    """Squared Euclidean distances (len(X), len(Y))."""
-    norms = np.einsum("ij,ij->i", X, X)[:, None] + np.einsum("ij,ij->i", Y, Y)
-    distances: Float64Array = np.maximum(norms - 2.0 * (X @ Y.T), 0.0)
-    return distances
 
 
 def _centre(grams: Float64Array, means: Float64Array) -> None:
