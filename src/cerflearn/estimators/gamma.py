@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
+from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import manhattan_distances
 
 from cerflearn._typing import Float64Array
 from cerflearn._validation import check_number, invalid
-from cerflearn.linalg.distances import distances_from_products, median_distance
+from cerflearn.linalg.distances import distances_from_products
 from cerflearn.linalg.sampling import evenly_spaced_rows
 from cerflearn.spectral import KERNELS, SpectralLaw, law_from_kernel
 
@@ -134,12 +135,13 @@ def _median_distance(X: Any, absolute: bool) -> float:
     n_samples = X.shape[0]
     if n_samples < 2:
         return 0.0
+    # pdist, not a matrix product: its bits do not depend on the threads of the BLAS.
     index = evenly_spaced_rows(n_samples, _MEDIAN_ROWS)
     rows = X[index].astype(np.float64, copy=False)
     if issparse(rows):
         distances = _sparse_distances(rows, absolute)
         return float(np.median(distances[np.triu_indices(len(index), k=1)]))
-    return median_distance(rows, "cityblock" if absolute else "sqeuclidean")
+    return float(np.median(pdist(rows, metric="cityblock" if absolute else "sqeuclidean")))
 
 
 def _sparse_distances(rows: Any, absolute: bool) -> Float64Array:

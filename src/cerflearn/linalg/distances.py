@@ -1,4 +1,4 @@
-"""Distances between rows, each formula written once."""
+"""Distances between rows, through matrix products."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import pdist
-
-from cerflearn._typing import Float64Array, FloatArray
 
 _Real = TypeVar("_Real", bound=np.floating[Any])
 
@@ -71,21 +68,3 @@ def distances_from_products(
     distances -= 2.0 * products
     np.maximum(distances, 0.0, out=distances)
     return distances
-
-
-def median_distance(X: FloatArray, metric: str = "sqeuclidean") -> float:
-    """Median distance over the pairs of rows; 0 for fewer than two rows.
-
-    Through ``pdist``, not a matrix product: its bits do not depend on the threads of the BLAS.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
-    metric : {"sqeuclidean", "cityblock"}, default="sqeuclidean"
-        Squared Euclidean or Manhattan distance.
-    """
-    if len(X) < 2:
-        return 0.0
-    distances: Float64Array = pdist(X, metric=metric)
-    return float(np.median(distances))

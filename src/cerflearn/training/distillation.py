@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
+from scipy.spatial.distance import pdist
 
 from cerflearn._typing import Float64Array, FloatArray, IntArray
-from cerflearn.linalg.distances import median_distance, squared_distances
+from cerflearn.linalg.distances import squared_distances
 
 MOST_ROWS = 6000
 """Rows of which the teacher keeps a matrix of products; more are taught by their labels alone."""
@@ -120,7 +121,7 @@ def choose_kernel(
 
     With weights the kernel matrix is that of the rows times the roots of their weights.
     """
-    median = median_distance(X)
+    median = float(np.median(pdist(X, "sqeuclidean"))) if len(X) > 1 else 1.0
     root = np.sqrt(weights / weights.mean())[:, None]
     distances, scaled_targets = squared_distances(X, X), root * targets
     best: KernelChoice | None = None
