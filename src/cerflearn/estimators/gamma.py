@@ -153,4 +153,4 @@ def _sparse_distances(rows: Any, absolute: bool) -> Float64Array:
         return distances
     products: Float64Array = (rows @ rows.T).toarray()
     norms = np.diag(products)
-    return distances_from_products(products, norms, norms)
+    return distances_from_products(2.0 * products, norms, norms)

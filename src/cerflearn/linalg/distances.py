@@ -30,7 +30,7 @@ def squared_distances(
     Returns
     -------
     ndarray of shape (n_x, n_y)
-        None is negative. With ``centred``, the distance of a row of X to itself is exactly 0 if Y
+        In the dtype of the rows; none is negative. With ``centred``, the distance of a row of X to itself is exactly 0 if Y
         is X.
 
     Examples
@@ -44,27 +44,27 @@ def squared_distances(
         first = X - centre
         second = first if Y is X else Y - centre
     squares = np.einsum("ij,ij->i", first, first), np.einsum("ij,ij->i", second, second)
-    distances = distances_from_products(first @ second.T, *squares)
+    distances = distances_from_products((2.0 * first) @ second.T, *squares)
     if centred and Y is X:
         np.fill_diagonal(distances, 0.0)
     return distances
 
 
 def distances_from_products(
-    products: NDArray[_Real], x_squares: NDArray[_Real], y_squares: NDArray[_Real]
+    doubled_products: NDArray[_Real], x_squares: NDArray[_Real], y_squares: NDArray[_Real]
 ) -> NDArray[_Real]:
     """Squared distances (n_x, n_y) from inner products and squared norms; never negative.
 
     Parameters
     ----------
-    products : ndarray of shape (n_x, n_y)
-        Inner products.
+    doubled_products : ndarray of shape (n_x, n_y)
+        Inner products, times two.
     x_squares : ndarray of shape (n_x,)
         Squared norms of the rows of X.
     y_squares : ndarray of shape (n_y,)
         Squared norms of the rows of Y.
     """
     distances: NDArray[_Real] = x_squares[:, None] + y_squares
-    distances -= 2.0 * products
+    distances -= doubled_products
     np.maximum(distances, 0.0, out=distances)
     return distances
