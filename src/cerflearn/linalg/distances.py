@@ -30,8 +30,8 @@ def squared_distances(
     Returns
     -------
     ndarray of shape (n_x, n_y)
-        In the dtype of the rows; none is negative. With ``centred``, the distance of a row of X to itself is exactly 0 if Y
-        is X.
+        In the dtype of the rows; none is negative. With ``centred``, the distance of a row of X to
+        itself is exactly 0 if Y is X.
 
     Examples
     --------
