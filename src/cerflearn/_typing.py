@@ -18,3 +18,9 @@ IntArray: TypeAlias = NDArray[np.int64]
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 """Any shape, bool: masks."""
+
+MatrixLike: TypeAlias = Any
+"""Array-like, sparse matrix or data frame of shape (n_samples, n_features): read by the door."""
+
+RandomStateLike: TypeAlias = int | np.random.RandomState | np.random.Generator | None
+"""What ``random_state`` may be."""

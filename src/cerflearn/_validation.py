@@ -1,10 +1,17 @@
-"""Checks of parameters, made once at the door; every message has name, value and remedy."""
+"""Checks of parameters, made once at the door; every message has name, value and remedy.
+
+An estimator has two tables beside its class: what each parameter must be
+(:func:`check_parameters`), and in which combinations a parameter changes nothing
+(:func:`check_effects`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -88,3 +95,135 @@ def make_generator(random_state: Any) -> np.random.Generator:
     must_be = "a non-negative integer, a NumPy generator or None"
     seed = check_integer("random_state", random_state, must_be, at_least=0)
     return np.random.default_rng(seed)
+
+
+class Constraint(Protocol):
+    """What a parameter must be."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise a ValueError that names the parameter unless ``value`` is valid."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite real number within bounds, or one of ``also`` (None or strings)."""
+
+    must_be: str
+    above: float = -np.inf
+    at_least: float = -np.inf
+    at_most: float = np.inf
+    also: tuple[str | None, ...] = ()
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse other values."""
+        if not _is_one_of(value, self.also):
+            bounds = {"above": self.above, "at_least": self.at_least, "at_most": self.at_most}
+            check_number(name, value, self.must_be, **bounds)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """An integer within bounds, or one of ``also`` (None or strings)."""
+
+    must_be: str
+    at_least: int = 1
+    at_most: int | None = None
+    also: tuple[str | None, ...] = ()
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse other values."""
+        if not _is_one_of(value, self.also):
+            check_integer(name, value, self.must_be, at_least=self.at_least, at_most=self.at_most)
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of some strings, or one of some integers."""
+
+    choices: tuple[str | int, ...]
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse other values."""
+        check_choice(name, value, self.choices)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse other values."""
+        check_flag(name, value)
+
+
+@dataclass(frozen=True)
+class Verbosity:
+    """True, False or a number that is not negative."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse other values."""
+        if not isinstance(value, bool | np.bool_):
+            check_integer(name, value, "True, False or a number", at_least=0)
+
+
+@dataclass(frozen=True)
+class Passes:
+    """Whatever a function lets pass: ``function(name, value)`` raises or returns."""
+
+    function: Callable[[str, Any], object]
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse other values."""
+        self.function(name, value)
+
+
+def check_parameters(estimator: Any, constraints: Mapping[str, Constraint]) -> None:
+    """Check the parameters of an estimator that a table names, in its order."""
+    for name, constraint in constraints.items():
+        constraint.check(name, getattr(estimator, name))
+
+
+@dataclass(frozen=True)
+class NoEffect:
+    """A combination in which a parameter changes nothing.
+
+    Attributes
+    ----------
+    parameter : str
+        What has no effect, unless it has its default value.
+    beside : str
+        The parameter whose value is the reason.
+    when : callable
+        Of the estimator: whether that parameter has such a value.
+    remedy : str
+        End of the message.
+    """
+
+    parameter: str
+    beside: str
+    when: Callable[[Any], bool]
+    remedy: str
+
+
+def check_effects(estimator: Any, combinations: Sequence[NoEffect]) -> None:
+    """Refuse parameters that were given and never change the result, each with the reason."""
+    defaults = inspect.signature(type(estimator).__init__).parameters
+    for combination in combinations:
+        name, beside = combination.parameter, combination.beside
+        value = getattr(estimator, name)
+        if _same(value, defaults[name].default) or not combination.when(estimator):
+            continue
+        raise ValueError(
+            f"{name}={value!r} has no effect with {beside}={getattr(estimator, beside)!r}: "
+            f"{combination.remedy}."
+        )
+
+
+def _is_one_of(value: Any, allowed: tuple[str | None, ...]) -> bool:
+    """Whether a value is None or a string among those allowed; arrays are never."""
+    return (value is None or isinstance(value, str)) and value in allowed
+
+
+def _same(value: Any, default: Any) -> bool:
+    """Whether a parameter has its default value: equal and of the same kind."""
+    return value is default or (isinstance(value, type(default)) and bool(value == default))
