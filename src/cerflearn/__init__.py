@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from cerflearn.estimators.applications.kernel_pca import RandomizedKernelPCA
     from cerflearn.estimators.cerf.blocked_cerf import BlockedCERF
     from cerflearn.estimators.cerf.masked_cerf import MaskedCERF
+    from cerflearn.estimators.cerf.selectors import CVEM, Greedy, Shared
     from cerflearn.estimators.cost import cost
     from cerflearn.estimators.maps.fastfood import FastfoodFeatures
+    from cerflearn.estimators.maps.masked import MaskedFourierFeatures
     from cerflearn.estimators.maps.rff import RandomFourierFeatures
     from cerflearn.estimators.predictors.classifier import CERFClassifier
     from cerflearn.estimators.predictors.regressor import CERFRegressor
@@ -25,16 +27,20 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "CVEM",
     "BlockedCERF",
     "CERFClassifier",
     "CERFRegressor",
     "FastfoodFeatures",
+    "Greedy",
     "KernelAutoencoder",
     "KernelImputer",
     "MaskedCERF",
+    "MaskedFourierFeatures",
     "RandomFourierFeatures",
     "RandomizedKernelCCA",
     "RandomizedKernelPCA",
+    "Shared",
     "__version__",
     "cost",
     "frontier",
@@ -47,6 +53,10 @@ _MODULES = {
     "FastfoodFeatures": "cerflearn.estimators.maps.fastfood",
     "KernelAutoencoder": "cerflearn.estimators.applications.autoencoder",
     "KernelImputer": "cerflearn.estimators.applications.imputer",
+    "CVEM": "cerflearn.estimators.cerf.selectors",
+    "Greedy": "cerflearn.estimators.cerf.selectors",
+    "MaskedFourierFeatures": "cerflearn.estimators.maps.masked",
+    "Shared": "cerflearn.estimators.cerf.selectors",
     "MaskedCERF": "cerflearn.estimators.cerf.masked_cerf",
     "RandomFourierFeatures": "cerflearn.estimators.maps.rff",
     "RandomizedKernelCCA": "cerflearn.estimators.applications.cca",

@@ -53,7 +53,10 @@ def plot_path(estimator: Any, X: Any = None, *, axes: Any = None) -> Any:
             f"{estimator!r} has nothing to draw: fit a MaskedCERF or BlockedCERF with a selector "
             "other than 'random'."
         )
-    panels = _new_axes(3 if X is not None else 2) if axes is None else np.ravel(axes)
+    n_panels = 2 if X is None else 3
+    panels = _new_axes(n_panels) if axes is None else np.ravel(axes)
+    if len(panels) < n_panels:
+        raise ValueError(f"axes has {len(panels)} of the {n_panels} panels: pass one for each.")
     _draw_stages(panels[0], estimator)
     _draw_probabilities(panels[1], estimator)
     if X is not None:
@@ -77,7 +80,7 @@ def kernel_errors(estimator: Any, X: Any) -> tuple[IntArray, Float64Array]:
     exact = law.kernel(rows)
     feature_map = estimator.feature_map_
     per_projection = 2 if feature_map.paired else 1
-    proba = estimator.feature_proba_[estimator.selector_][::per_projection]
+    proba = estimator.feature_proba_[estimator.selected_][::per_projection]
     order = np.argsort(-proba, kind="stable")
     n = len(order)
     counts = np.unique(np.geomspace(1, n, min(n, 24)).round().astype(np.int64))
@@ -100,13 +103,15 @@ def _new_axes(n_panels: int) -> Any:
 
 def _draw_stages(axis: Any, estimator: Any) -> None:
     """Bound or error after each stage."""
-    cvem = estimator.selector == "cvem"
-    values = estimator.lower_bounds_ if cvem else estimator.errors_
+    by_error = hasattr(estimator, "errors_")
+    values = estimator.errors_ if by_error else estimator.lower_bounds_
+    name = estimator.selector
+    name = name if isinstance(name, str) else type(name).__name__
     stages = np.arange(1, len(values) + 1)
     axis.plot(stages, values, color=_CHOSEN, marker="o", markersize=3)
     axis.set_xlabel("stage")
-    axis.set_ylabel("lower bound" if cvem else "unexplained share of the teacher")
-    axis.set_title(f"learning ({estimator.selector})")
+    axis.set_ylabel("unexplained share of the teacher" if by_error else "lower bound")
+    axis.set_title(f"learning ({name})")
     axis.xaxis.get_major_locator().set_params(integer=True)
     axis.grid(alpha=0.3)
 
@@ -115,7 +120,7 @@ def _draw_probabilities(axis: Any, estimator: Any) -> None:
     """Probabilities in descending order; chosen candidates in colour."""
     proba = estimator.feature_proba_
     chosen = np.zeros(len(proba), dtype=np.bool_)
-    chosen[estimator.selector_] = True
+    chosen[estimator.selected_] = True
     order = np.lexsort((~chosen, -proba))
     rank = np.arange(1, len(proba) + 1)
     for wanted, colour, label in ((False, _OTHER, "other"), (True, _CHOSEN, "chosen")):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import logit, xlogy
 
 from cerflearn.learning.e_step import (
-    MOST_ROWS,
+    TILE_ROWS,
     bernoulli_from_logit,
     damped_selection_proba,
     expected_log_proba,
@@ -166,10 +166,10 @@ def test_bernoulli_from_logit_is_accurate_in_both_tails(values):
 
 
 def test_entropy_of_the_most_rows_allowed_does_not_overflow():
-    _, entropy = bernoulli_from_logit(np.zeros((MOST_ROWS, 2)))
-    np.testing.assert_allclose(entropy, 2 * MOST_ROWS * np.log(2.0), rtol=1e-14)
+    _, entropy = bernoulli_from_logit(np.zeros((TILE_ROWS, 2)))
+    np.testing.assert_allclose(entropy, 2 * TILE_ROWS * np.log(2.0), rtol=1e-14)
     with pytest.raises(ValueError, match="At most 512 rows"):
-        bernoulli_from_logit(np.zeros((MOST_ROWS + 1, 2)))
+        bernoulli_from_logit(np.zeros((TILE_ROWS + 1, 2)))
 
 
 def test_unusable_candidates_are_never_selected_and_have_no_entropy():

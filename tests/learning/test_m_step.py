@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cerflearn.learning.m_step import ProcrustesSolver
-from cerflearn.learning.orthogonal import orthogonality_defect, project_to_orthogonal, thin_svd
+from cerflearn.learning.orthogonal import project_to_orthogonal, thin_svd
 from oracle.cvem import pad
+from oracle.orthogonality import orthogonality_defect
 from oracle.problems import SHAPES, random_orthogonal, small_problem
 
 quick = settings(max_examples=40, deadline=None, derandomize=True)

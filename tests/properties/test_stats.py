@@ -8,9 +8,14 @@ from hypothesis import strategies as st
 from scipy.special import digamma, entr, expit
 
 from cerflearn.learning.normalization import Normalizer
-from cerflearn.learning.passes import EStepTask, UniformTask, e_step_block, uniform_block
 from cerflearn.learning.state import VariationalState
-from cerflearn.learning.stats import SufficientStats
+from cerflearn.learning.stats import (
+    EStepTask,
+    SufficientStats,
+    UniformTask,
+    e_step_block,
+    uniform_block,
+)
 from oracle.problems import SHAPES, small_problem
 
 quick = settings(max_examples=30, deadline=None, derandomize=True)

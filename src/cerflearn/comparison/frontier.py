@@ -57,8 +57,8 @@ def frontier(
         - ``"mlp"``: dense perceptron of scikit-learn with one hidden layer of ReLU;
         - ``"pruned_mlp"``: such a perceptron pruned to the budget while it is trained;
         - ``"rff"``, ``"fastfood"``, ``"nystroem"``: random features and ridge regression;
-        - ``"masked"``, ``"cvem"``, ``"blocked"``: likewise with :class:`MaskedCERF` untrained, as
-          chosen by ``selector="cvem"``, and :class:`BlockedCERF`;
+        - ``"masked"``, ``"cvem"``, ``"blocked"``: likewise with :class:`MaskedFourierFeatures`,
+          :class:`MaskedCERF` with ``selector="cvem"``, and :class:`BlockedCERF`;
         - ``"refined"``: :class:`CERFClassifier` or :class:`CERFRegressor` with
           ``masks="random", refine="supervised"``;
         - ``"cerf"``: these as they are.

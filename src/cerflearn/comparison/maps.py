@@ -18,6 +18,7 @@ from cerflearn.estimators.cerf.blocked_cerf import BlockedCERF
 from cerflearn.estimators.cerf.masked_cerf import MaskedCERF
 from cerflearn.estimators.cost import cost
 from cerflearn.estimators.maps.fastfood import FastfoodFeatures
+from cerflearn.estimators.maps.masked import MaskedFourierFeatures
 from cerflearn.estimators.maps.rff import RandomFourierFeatures
 from cerflearn.features.cost import Cost, stored_cost
 
@@ -46,7 +47,7 @@ def fastfood(training: Training, macs: int) -> Model:
 
 def masked(training: Training, macs: int) -> Model:
     """Random features that read few inputs, drawn and not trained."""
-    return _fit(training, macs, MaskedCERF)
+    return _fit(training, macs, MaskedFourierFeatures)
 
 
 def cvem(training: Training, macs: int) -> Model:

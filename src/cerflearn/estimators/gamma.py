@@ -3,7 +3,7 @@ r"""The coefficient gamma of a kernel, read off the training data."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
@@ -12,9 +12,16 @@ from sklearn.metrics.pairwise import manhattan_distances
 
 from cerflearn._typing import Float64Array
 from cerflearn._validation import check_number, invalid
+from cerflearn.estimators.input import varying_inputs
 from cerflearn.linalg.distances import distances_from_products
 from cerflearn.linalg.sampling import evenly_spaced_rows
 from cerflearn.spectral import KERNELS, SpectralLaw, law_from_kernel
+
+KernelLike: TypeAlias = Literal["rbf", "laplacian", "cauchy", "matern32", "matern52"] | SpectralLaw
+"""What ``kernel`` may be."""
+
+GammaLike: TypeAlias = float | Literal["scale", "median"]
+"""What ``gamma`` of a map may be."""
 
 GAMMA_MUST_BE = "a positive number, 'scale' or 'median'"
 
@@ -45,14 +52,9 @@ def resolve_law(kernel: Any, gamma: Any, X: Any) -> tuple[SpectralLaw, float | N
 
 
 def check_kernel_parameters(kernel: Any, gamma: Any) -> None:
-    """Refuse an unknown kernel, a gamma that is none, and a gamma beside a law."""
-    if isinstance(kernel, SpectralLaw):
-        if not (isinstance(gamma, str) and gamma == "scale"):
-            raise invalid(
-                "gamma", gamma, "left at 'scale' if kernel is a law, which has its own scale"
-            )
-        return
-    if not isinstance(kernel, str) or kernel not in KERNELS:
+    """Refuse an unknown kernel, and a gamma that is none."""
+    known = isinstance(kernel, SpectralLaw) or (isinstance(kernel, str) and kernel in KERNELS)
+    if not known:
         names = ", ".join(repr(name) for name in KERNELS)
         raise invalid("kernel", kernel, f"one of {names}, or a law of cerflearn.spectral")
     if not (isinstance(gamma, str) and gamma in ("scale", "median")):
@@ -70,7 +72,7 @@ def resolve_gamma(gamma: Any, kernel: str, X: Any) -> float:
         for laplacian and cauchy; variance, mean and mean deviation are over all entries of X.
         ``"median"`` is one over the median of :math:`|x - y|_2^2` (laplacian and cauchy:
         :math:`|x - y|_1`) over the pairs of at most 1,000 evenly spaced rows. Where such a
-        denominator is zero, gamma is 1.
+        denominator is zero because values or rows are equal, gamma is 1.
     kernel : str
         Name of the kernel.
     X : {ndarray, CSR matrix} of shape (n_samples, n_features)
@@ -87,15 +89,14 @@ def resolve_gamma(gamma: Any, kernel: str, X: Any) -> float:
     with np.errstate(over="ignore"):
         absolute = kernel in _ABSOLUTE_KERNELS
         spread = _spread(X, absolute) if gamma == "scale" else _median_distance(X, absolute)
-    if spread == 0.0:
+    if spread == 0.0 and not (gamma == "scale" and varying_inputs(X).any()):
         return 1.0
-    value = 1.0 / spread
-    if not 0.0 < value < np.inf:
+    if not 0.0 < spread < np.inf or not 0.0 < 1.0 / spread < np.inf:
         raise ValueError(
             f"gamma={gamma!r} cannot be read off X, whose spread is {spread:.3g}: scale X, for "
             "example with StandardScaler, or pass a number."
         )
-    return value
+    return 1.0 / spread
 
 
 def _spread(X: Any, absolute: bool) -> float:
@@ -131,7 +132,7 @@ def _canonical(X: Any) -> Any:
 
 
 def _median_distance(X: Any, absolute: bool) -> float:
-    """Median distance of the pairs of at most 1,000 evenly spaced rows."""
+    """Median distance of the pairs of at most 1,000 evenly spaced rows; NaN if they underflow."""
     n_samples = X.shape[0]
     if n_samples < 2:
         return 0.0
@@ -140,8 +141,12 @@ def _median_distance(X: Any, absolute: bool) -> float:
     rows = X[index].astype(np.float64, copy=False)
     if issparse(rows):
         distances = _sparse_distances(rows, absolute)
-        return float(np.median(distances[np.triu_indices(len(index), k=1)]))
-    return float(np.median(pdist(rows, metric="cityblock" if absolute else "sqeuclidean")))
+        distances = distances[np.triu_indices(len(index), k=1)]
+    else:
+        distances = pdist(rows, metric="cityblock" if absolute else "sqeuclidean")
+    if not distances.any() and varying_inputs(rows).any():
+        return float("nan")  # distances that are not zero underflow
+    return float(np.median(distances))
 
 
 def _sparse_distances(rows: Any, absolute: bool) -> Float64Array:

@@ -6,11 +6,11 @@ bits at every call; nothing of the size n_samples x n_outputs is stored, but for
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import clone, is_regressor
+from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.decomposition import KernelPCA
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import Nystroem
@@ -24,6 +24,11 @@ from cerflearn.features.base import FeatureMap
 from cerflearn.features.dense import draw_dense_map
 from cerflearn.linalg.sampling import evenly_spaced_rows
 from cerflearn.spectral import SpectralLaw
+
+TeacherLike: TypeAlias = (
+    Literal["rff", "nystroem", "kernel_pca", "labels"] | SpectralLaw | BaseEstimator
+)
+"""What ``teacher`` of a map may be."""
 
 TEACHERS = ("rff", "nystroem", "kernel_pca", "labels")
 """Teachers with a name."""

@@ -25,6 +25,11 @@ def projections_for(n_outputs: int, paired: bool) -> int:
     return -(-n_outputs // 2) if paired else n_outputs
 
 
+def outputs_of(n_projections: int, paired: bool) -> int:
+    """Columns that projections have: two each if paired."""
+    return 2 * n_projections if paired else n_projections
+
+
 def equal_amplitudes(n_projections: int, paired: bool) -> Float64Array:
     r"""Amplitudes (n_projections,) with which inner products of features approximate the kernel.
 
@@ -125,6 +130,11 @@ class FeatureMap(ABC):
     def masks(self) -> BoolArray:
         """Which inputs a projection reads, (n_features, n_projections); read-only."""
         return self._derived("masks", lambda: frozen(self._masks(), np.bool_))
+
+    @property
+    def inputs_read(self) -> IntArray:
+        """Inputs that at least one projection reads, ascending: all, but for masked maps."""
+        return np.arange(self.n_features)
 
     @abstractmethod
     def _frequencies(self) -> Float64Array: ...
@@ -274,7 +284,7 @@ class FeatureMap(ABC):
                 f"{self.n_projections}, at least one."
             )
         if n_outputs is None:
-            n_outputs = 2 * len(index) if self.paired else len(index)
+            n_outputs = outputs_of(len(index), self.paired)
         return replace(
             self,
             offsets=self.offsets[index],

@@ -91,6 +91,11 @@ class MaskedMap(FeatureMap):
         """Inputs that each projection reads, (n_projections,)."""
         return np.repeat(np.diff(self.mask_pointers), np.diff(self.projection_pointers))
 
+    @property
+    def inputs_read(self) -> IntArray:
+        """Inputs that at least one mask reads, ascending."""
+        return np.unique(self.mask_inputs).astype(np.int64)
+
     def _entries(self) -> tuple[IntArray, IntArray]:
         """Input and projection that each of ``values`` belongs to."""
         _, entry, projection = _layout(self.mask_pointers, self.projection_pointers)

@@ -25,11 +25,15 @@ from cerflearn.learning.m_step import (
 )
 from cerflearn.learning.normalization import Normalize, Normalizer, fit_normalizer
 from cerflearn.learning.orthogonal import project_to_orthogonal
-from cerflearn.learning.passes import EStepTask, UniformTask, e_step_block, uniform_block
-from cerflearn.learning.result import CVEMResult, Stage
 from cerflearn.learning.rows import Rows
-from cerflearn.learning.state import VariationalState
-from cerflearn.learning.stats import SufficientStats
+from cerflearn.learning.state import CVEMResult, Stage, VariationalState
+from cerflearn.learning.stats import (
+    EStepTask,
+    SufficientStats,
+    UniformTask,
+    e_step_block,
+    uniform_block,
+)
 
 Solver: TypeAlias = Literal["procrustes", "admm"]
 

@@ -16,7 +16,7 @@ from cerflearn.learning.state import VariationalState
 # it times 0 is 0.
 _NEVER = -1e4
 
-MOST_ROWS = 512
+TILE_ROWS = 512
 """Rows of one call: products of that many factors of at most 2 stay below the largest float64."""
 
 
@@ -110,8 +110,8 @@ def bernoulli_from_logit(logit: Float64Array) -> tuple[Float64Array, float]:
     logit : ndarray of shape (b, n_candidates)
         x; b at most 512.
     """
-    if len(logit) > MOST_ROWS:
-        raise ValueError(f"At most {MOST_ROWS} rows at once, got {len(logit)}.")
+    if len(logit) > TILE_ROWS:
+        raise ValueError(f"At most {TILE_ROWS} rows at once, got {len(logit)}.")
     distance = np.abs(logit)
     smaller = np.exp(-distance)
     total = 1.0 + smaller

@@ -20,9 +20,9 @@ import scipy.linalg
 
 from cerflearn._typing import Float64Array, IntArray
 from cerflearn.learning.normalization import Normalize, fit_normalizer
-from cerflearn.learning.passes import UniformTask, uniform_block
+from cerflearn.learning.ranking import check_n_components, rank_candidates
 from cerflearn.learning.rows import Rows
-from cerflearn.learning.selection import check_n_components, rank_candidates
+from cerflearn.learning.stats import UniformTask, uniform_block
 
 # Added to the diagonal of a block, as a share of the energy that the column had at the start: what
 # is left of one that depends on those chosen is rounding, far below this, and gains nothing.
@@ -73,7 +73,7 @@ def fit_greedy(
         See :mod:`cerflearn.learning.normalization`; scaling the learner changes nothing here.
     units, groups : ndarray of shape (n_candidates,), int64, optional
         Columns to choose together, see
-        :func:`cerflearn.learning.selection.rank_candidates`. Blocks are the groups, or the units
+        :func:`cerflearn.learning.ranking.rank_candidates`. Blocks are the groups, or the units
         if there are no groups; a last group that does not fit is entered unit by unit, a last unit
         by its first columns.
 

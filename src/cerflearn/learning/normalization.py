@@ -82,6 +82,20 @@ class Moments:
         return varies
 
 
+class ConstantColumnsError(ValueError):
+    """No column of an embedding varies.
+
+    Parameters
+    ----------
+    embedding : {"teacher", "learner"}
+        Which one.
+    """
+
+    def __init__(self, embedding: str) -> None:
+        super().__init__(f"All columns of the {embedding} are constant: nothing to learn from.")
+        self.embedding = embedding
+
+
 @dataclass(frozen=True, eq=False)
 class PairMoments:
     """Moments of teacher and learner over the same rows."""
@@ -94,7 +108,7 @@ class PairMoments:
         return PairMoments(self.teacher.merge(other.teacher), self.learner.merge(other.learner))
 
 
-def moments_block(_: object, teacher: NDArray[Any], learner: NDArray[Any]) -> PairMoments:
+def embedding_moments(_: object, teacher: NDArray[Any], learner: NDArray[Any]) -> PairMoments:
     """Block function: moments of teacher (b, n_outputs) and learner (b, n_candidates)."""
     return PairMoments(Moments.of_block(teacher, "teacher"), Moments.of_block(learner, "learner"))
 
@@ -138,7 +152,7 @@ class Normalizer:
             raise ValueError("Learning needs at least 2 samples, got n_samples = 1.")
         for name, varies in (("teacher", teacher.varies), ("learner", learner.varies)):
             if not varies.any():
-                raise ValueError(f"All columns of the {name} are constant: nothing to learn from.")
+                raise ConstantColumnsError(name)
         usable = learner.varies
         factor = usable.astype(np.float64)
         teacher_factor = 1.0
@@ -170,4 +184,4 @@ class Normalizer:
 
 def fit_normalizer(rows: Rows, normalize: Normalize) -> Normalizer:
     """One pass for means and variances, see :meth:`Normalizer.from_moments`."""
-    return Normalizer.from_moments(rows.map_reduce(moments_block, None), normalize)
+    return Normalizer.from_moments(rows.map_reduce(embedding_moments, None), normalize)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import scipy.linalg
 
 from cerflearn._typing import Float64Array
@@ -42,10 +41,3 @@ def project_to_orthogonal(matrix: Float64Array) -> Float64Array:
     """
     left, _, right = thin_svd(matrix)
     return left @ right
-
-
-def orthogonality_defect(rotation: Float64Array) -> float:
-    r"""Largest entry of :math:`|W^\top W - I|`, or of :math:`|W W^\top - I|` if W is wide."""
-    n_outputs, n_candidates = rotation.shape
-    product = rotation.T @ rotation if n_outputs >= n_candidates else rotation @ rotation.T
-    return float(np.abs(product - np.eye(len(product))).max())

@@ -7,20 +7,20 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
 
-class Mergeable(Protocol):
-    """Sums over some rows."""
+class Sums(Protocol):
+    """Sums over some rows, which can be merged."""
 
     def merge(self, other: Any) -> Any:
         """Return the sums over the rows of both, changing neither."""
 
 
-ResultT = TypeVar("ResultT", bound=Mergeable)
+SumsT = TypeVar("SumsT", bound=Sums)
 
 
 class Rows(Protocol):
     """Teacher and learner rows, in blocks; the engines of :mod:`cerflearn.engine` fit."""
 
-    def map_reduce(self, function: Callable[..., ResultT], state: object) -> ResultT:
+    def map_reduce(self, function: Callable[..., SumsT], state: object) -> SumsT:
         """Merge ``function(state, teacher, learner)`` over all blocks in a fixed order."""
 
     def session(self) -> AbstractContextManager[None]:

@@ -24,10 +24,9 @@ import numpy as np
 from cerflearn._typing import Float64Array, IntArray
 from cerflearn.learning.normalization import Normalize, fit_normalizer
 from cerflearn.learning.orthogonal import project_to_orthogonal
-from cerflearn.learning.passes import UniformTask, uniform_block
+from cerflearn.learning.ranking import check_n_components, rank_candidates
 from cerflearn.learning.rows import Rows
-from cerflearn.learning.selection import check_n_components, rank_candidates
-from cerflearn.learning.stats import SufficientStats
+from cerflearn.learning.stats import SufficientStats, UniformTask, uniform_block
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +76,7 @@ def fit_shared(
         See :mod:`cerflearn.learning.normalization`.
     units, groups : ndarray of shape (n_candidates,), int64, optional
         Columns to keep or drop together, see
-        :func:`cerflearn.learning.selection.rank_candidates`.
+        :func:`cerflearn.learning.ranking.rank_candidates`.
     max_stages : int, default=20
         Number of steps from K to K' columns, which fall geometrically; at least 2 are taken.
     on_stage : callable, optional

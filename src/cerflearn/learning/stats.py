@@ -1,10 +1,30 @@
-"""The sums over samples that the M-step and the bound need."""
+"""The sums over samples that the M-step and the bound need, and how a block of rows is summed up.
+
+Block functions take a task, which is the same for all blocks, and the two arrays of one block. They
+are pure and at module level, so that any engine can run them anywhere.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cerflearn._typing import Float64Array
+from cerflearn.learning.e_step import (
+    TILE_ROWS,
+    damped_selection_proba,
+    log_odds,
+    selection_proba,
+)
+from cerflearn.learning.normalization import Normalizer
+from cerflearn.learning.state import VariationalState
+
+# Values of a tile of rows: each of the five arrays of the E-step has 256 KiB, so that they stay in
+# the second-level cache while some twenty operations go over them.
+_TILE_VALUES = 2**15
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,3 +81,118 @@ def _add(left: Float64Array | None, right: Float64Array | None) -> Float64Array 
     if left is None or right is None:
         return None
     return left + right
+
+
+@dataclass(frozen=True, eq=False)
+class UniformTask:
+    r"""All samples select all features with one probability.
+
+    Attributes
+    ----------
+    normalizer : Normalizer
+        Applied first.
+    proba : float
+        :math:`\nu`; 1 gives plain Gram and cross matrices.
+    with_gram : bool
+        Whether the Gram matrix is needed.
+    """
+
+    normalizer: Normalizer
+    proba: float = 1.0
+    with_gram: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class EStepTask:
+    """An E-step followed by the sums for the M-step.
+
+    Attributes
+    ----------
+    normalizer : Normalizer
+        Applied first.
+    state : VariationalState
+        Rotation, scale, noise and q(pi).
+    with_cross, with_gram : bool
+        Which matrices the M-step needs: none if the rotation is fixed.
+    overlap : ndarray of shape (n_candidates, n_candidates), optional
+        W^T W of a rotation that is not orthogonal; None where it is, so that the E-step is exact.
+    """
+
+    normalizer: Normalizer
+    state: VariationalState
+    with_cross: bool = True
+    with_gram: bool = False
+    overlap: Float64Array | None = None
+
+
+def uniform_block(
+    task: UniformTask, teacher: NDArray[Any], learner: NDArray[Any]
+) -> SufficientStats:
+    """Sum up for one selection probability; ``alignment`` is 0, as there is no rotation yet."""
+    teacher, learner = task.normalizer.apply(teacher, learner)
+    n_samples, n_candidates = learner.shape
+    proba = task.proba
+    each = -sum(p * float(np.log(p)) for p in (proba, 1.0 - proba) if p > 0.0)
+    usable = task.normalizer.usable
+    return SufficientStats(
+        n_samples=n_samples,
+        teacher_energy=float(np.vdot(teacher, teacher)),
+        selected=np.where(usable, proba * n_samples, 0.0),
+        selected_energy=proba * np.square(learner).sum(axis=0),
+        alignment=np.zeros(n_candidates),
+        entropy=each * n_samples * int(usable.sum()),
+        cross=proba * (teacher.T @ learner),
+        gram=proba**2 * (learner.T @ learner) if task.with_gram else None,
+    )
+
+
+def e_step_block(task: EStepTask, teacher: NDArray[Any], learner: NDArray[Any]) -> SufficientStats:
+    """E-step (Eqs. 21-25) and the sums it leaves for Eqs. 26-34, in one pass.
+
+    Two products of size (b, n_outputs, n_candidates) dominate; the E-step itself goes over tiles
+    of rows that stay in cache.
+    """
+    teacher, learner = task.normalizer.apply(teacher, learner)
+    projected = teacher @ task.state.rotation
+    odds = log_odds(task.state)
+    n_samples, n_candidates = learner.shape
+    expected = np.empty_like(learner)
+    sums = np.zeros((3, n_candidates))
+    entropy = 0.0
+    tile_rows = min(TILE_ROWS, max(1, _TILE_VALUES // n_candidates))
+    if task.overlap is not None:
+        tile_rows = TILE_ROWS  # each sweep is a matrix product, which wants many rows
+    for start in range(0, n_samples, tile_rows):
+        tile = slice(start, start + tile_rows)
+        entropy += _e_step_tile(task, odds, projected[tile], learner[tile], expected[tile], sums)
+    return SufficientStats(
+        n_samples=n_samples,
+        teacher_energy=float(np.vdot(teacher, teacher)),
+        selected=sums[0],
+        selected_energy=sums[1],
+        alignment=sums[2],
+        entropy=entropy,
+        cross=teacher.T @ expected if task.with_cross else None,
+        gram=expected.T @ expected if task.with_gram else None,
+    )
+
+
+def _e_step_tile(
+    task: EStepTask,
+    odds: Float64Array,
+    projected: Float64Array,
+    learner: Float64Array,
+    expected: Float64Array,
+    sums: Float64Array,
+) -> float:
+    """Fill ``expected`` (b, n_candidates), add to ``sums`` (3, n_candidates), return entropy."""
+    state = task.state
+    if task.overlap is None:
+        proba, entropy = selection_proba(projected, learner, odds, state.scale, state.noise_std)
+    else:
+        proba, entropy = damped_selection_proba(projected, learner, odds, state, task.overlap)
+    np.multiply(proba, learner, out=expected)
+    sums[0] += proba.sum(axis=0)
+    sums[1] += np.multiply(expected, learner, out=proba).sum(axis=0)
+    sums[2] += np.multiply(expected, projected, out=proba).sum(axis=0)
+    return entropy

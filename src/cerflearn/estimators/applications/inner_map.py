@@ -18,7 +18,7 @@ from cerflearn.engine.base import Engine
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.blocks import BLOCK_ROWS, ComputedSource
 from cerflearn.engine.threads import make_engine
-from cerflearn.estimators.cerf.masked_cerf import MaskedCERF
+from cerflearn.estimators.maps.masked import MaskedFourierFeatures
 from cerflearn.estimators.maps.random_feature_map import RandomFeatureMap
 from cerflearn.estimators.teachers import seeded
 from cerflearn.estimators.training_data import batch_features, to_dense
@@ -33,7 +33,7 @@ def check_inner_map(name: str, feature_map: Any) -> None:
         return
     is_object = not isinstance(feature_map, str | type)
     if not (is_object and hasattr(feature_map, "fit") and hasattr(feature_map, "transform")):
-        must_be = "None or a transformer (not a class), such as MaskedCERF(macs=10_000)"
+        must_be = "None or a transformer (not a class), such as MaskedFourierFeatures(macs=10_000)"
         raise invalid(name, feature_map, must_be)
 
 
@@ -47,10 +47,10 @@ def needs_target(feature_map: Any) -> bool:
 def fit_inner_map(feature_map: Any, X: Any, y: Any, rng: np.random.Generator) -> Any:
     """Fit a clone of ``feature_map`` whose missing random states are drawn from ``rng``.
 
-    None is a :class:`MaskedCERF` of 512 outputs.
+    None is a :class:`MaskedFourierFeatures` of 512 outputs.
     """
     if feature_map is None:
-        feature_map = MaskedCERF(n_components=DEFAULT_OUTPUTS)
+        feature_map = MaskedFourierFeatures(n_components=DEFAULT_OUTPUTS)
     return seeded(clone(feature_map), rng).fit(X, y)
 
 

@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Literal
 
-from cerflearn.engine.blocks import CACHE_BYTES
-from cerflearn.estimators.cerf.blocked_drawing import BlockedDrawing
+import numpy as np
+
+from cerflearn._typing import RandomStateLike
+from cerflearn._validation import Constraint, Flag, NoEffect, Number, OneOf, invalid
+from cerflearn.estimators.cerf.candidates import Candidates, MacBudget
+from cerflearn.estimators.cerf.learned import (
+    LEARNING_CONSTRAINTS,
+    LEARNING_EFFECTS,
+    LearnedFeatureMap,
+    SelectorLike,
+    without_selection,
+)
+from cerflearn.estimators.gamma import GammaLike, KernelLike
+from cerflearn.estimators.maps.random_feature_map import OUTPUT_CONSTRAINTS
+from cerflearn.estimators.teachers import TeacherLike
+from cerflearn.features.block_sampler import BlockSampler
 from cerflearn.features.blocked import BlockedMap
+from cerflearn.spectral import Gaussian, Product, SpectralLaw
+
+_BLOCK_CONSTRAINTS: dict[str, Constraint] = {
+    "shared_signs": Flag(),
+    "spread": Number("a positive number or None", above=0.0, also=(None,)),
+    "scale_spread": Number("a number that is not negative", at_least=0.0),
+    "unit": OneOf(("block", "output")),
+}
 
 
-class BlockedCERF(BlockedDrawing):
+class BlockedCERF(LearnedFeatureMap):
     r"""Random Fourier features in Fastfood blocks, chosen to imitate a teacher (Prop. 5).
 
     .. math:: \cos(\Xi^\top x + b), \qquad \Xi_j^\top = S_j H G_j Q_j H B_j + 1 m_j^\top,
@@ -24,11 +46,16 @@ class BlockedCERF(BlockedDrawing):
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "cauchy", "matern32", "matern52"} or SpectralLaw, default="rbf"
-        As in :class:`RandomFourierFeatures`: the law of the frequencies, which must be isotropic
-        (rbf, Matern); or, if ``spread`` is given, the law of the centres, which may be any.
+        Of d = x - y: :math:`\exp(-\gamma |d|_2^2)`, :math:`\exp(-\gamma |d|_1)`,
+        :math:`\prod_i 1 / (1 + \gamma^2 d_i^2)`, Matern with length :math:`1 / \sqrt{2 \gamma}`;
+        or a law of :mod:`cerflearn.spectral`. Its law is that of the frequencies and must be
+        isotropic (rbf, Matern); or, if ``spread`` is given, that of the centres, which may be any.
     gamma : float, "scale" or "median", default="scale"
-        Coefficient of the kernel, as in :class:`RandomFourierFeatures`. Not used if ``kernel``
-        is a law: leave it at ``"scale"`` then.
+        Coefficient of the kernel. ``"scale"`` is 1 / (n_features * X.var()), as in scikit-learn,
+        for rbf and Matern, and 1 / (n_features * mean absolute deviation of all entries of X)
+        for laplacian and cauchy. ``"median"`` is one over the median squared distance
+        (laplacian, cauchy: median sum of absolute differences) of at most 1,000 evenly spaced
+        rows. A law as ``kernel`` has its own scale: leave gamma at ``"scale"`` then.
     n_components : int, default=None
         Number of output columns. 100 if ``macs`` is None too.
     macs : int, default=None
@@ -38,8 +65,8 @@ class BlockedCERF(BlockedDrawing):
         Cosine and sine of each projection, in columns 2 k and 2 k + 1; an odd ``n_components``
         drops the last sine. False: one cosine with a random offset.
     shared_signs : bool, default=False
-        One B for all blocks, as Prop. 5 prints it: H B x is then computed and counted once, and
-        blocks depend on each other more.
+        One B for all blocks: H B x is then computed and counted once, and blocks depend on each
+        other more.
     spread : float, default=None
         Standard deviation of the frequencies of a block about its centre, in units of the scale
         of the kernel's law (:math:`\sqrt{2 \gamma}` for rbf, :math:`\gamma` for laplacian and
@@ -47,38 +74,37 @@ class BlockedCERF(BlockedDrawing):
     scale_spread : float, default=0.0
         Standard deviation of the logarithm of a factor drawn for each block, by which its
         frequencies about the centre are multiplied. 0: no factors.
-    select : {"blocks", "outputs"}, default="blocks"
-        Choose whole blocks by their mean score, of which the last may be cut; or each projection
-        by itself, which may touch many blocks, and each that is touched is paid whole.
+    unit : {"block", "output"}, default="block"
+        What is chosen: whole blocks by their mean score, of which the last may be cut; or each
+        projection by itself, which may touch many blocks, and each that is touched is counted
+        whole.
     n_candidates : int, default=None
         Columns to choose from, at least as many as outputs; rounded up to whole blocks.
     selected_fraction : float, default=None
         Number of outputs divided by that of the candidates, in (0, 1]. At most one of
         ``n_candidates`` and ``selected_fraction``; .4 if both are None.
     teacher : {"rff", "nystroem", "kernel_pca", "labels"}, SpectralLaw or estimator, default="rff"
-        What the outputs are to imitate, as in :class:`MaskedCERF`. A law, such as the product
-        law of section 4.1, stands for dense random features of it.
-    selector : {"greedy", "shared", "cvem", "random"}, default="greedy"
-        How outputs are chosen, as in :class:`MaskedCERF`.
-    solver : {"procrustes", "admm"}, default="procrustes"
-        M-step of ``"cvem"``: the exact one, or the paper's (Eqs. 28-34).
-    normalize : {"standardize", "center"} or None, default="standardize"
-        Of both embeddings while learning.
-    spectral_penalty : float or "adaptive", default="adaptive"
-        :math:`\alpha` of ADMM (Eq. 28).
+        What the outputs are to imitate. ``"rff"``: dense random features of the same kernel, one
+        column for each candidate (of another law, if ``teacher`` is one, such as the product law
+        of section 4.1). ``"nystroem"``, ``"kernel_pca"``: of the same kernel, built from at most
+        1,000 evenly spread rows. ``"labels"``: one-hot classes or centred targets; ``fit`` then
+        needs y. An estimator is cloned and fitted on X and y (``FrozenEstimator`` keeps its fit),
+        and its ``transform`` used, or ``decision_function``, ``predict_proba`` or a regressor's
+        ``predict``.
+    selector : {"greedy", "shared", "cvem", "random"}, Greedy, Shared or CVEM, default="greedy"
+        How outputs are chosen. ``"greedy"``: one after the other, the one that lowers the error
+        of regressing the teacher on all chosen most. ``"shared"``: one selection for all samples,
+        candidates dropped step by step. ``"cvem"``: constrained variational EM (section 2), each
+        sample with a selection of its own until the end. An object has settings, such as
+        ``CVEM(solver="admm")``. ``"random"``: blocks as they are drawn, without candidates and
+        teacher. Pairs are chosen as one.
     weights : {"equal", "nnls"}, default="equal"
-        Amplitudes of the outputs, as in :class:`MaskedCERF`. With ``select="blocks"`` only
-        blocks whose weights are all 0 are replaced: the others are paid anyway. Up to 16 blocks
-        of 128 outputs together are then exchanged for others while that brings inner products
-        closer to the teacher's, which takes up to about a second.
-    max_stages : int, default=20
-        Most stages of ``"cvem"``; steps of ``"shared"``.
-    tol : float, default=1e-3
-        ``"cvem"`` has converged if the lower bound changes by less than this for each value of
-        the teacher.
-    cache_bytes : int, default=2 GiB
-        Most memory for teacher and candidates of the training rows, which are computed anew in
-        each stage where they do not fit. The bits of the result do not depend on it.
+        Equal amplitudes, :math:`\sqrt{1/P}` for P pairs and :math:`\sqrt{2/P}` for P cosines; or
+        the non-negative weights for which inner products of different rows are closest to the
+        teacher's. With ``unit="block"`` only blocks whose weights are all 0 are replaced: the
+        others are counted anyway. Up to 16 blocks of 128 outputs together are then exchanged for
+        others while that brings inner products closer to the teacher's, which takes up to about
+        a second.
     verbose : int, default=0
         Above 0: print a line after each stage.
     n_jobs : int, default=None
@@ -95,6 +121,8 @@ class BlockedCERF(BlockedDrawing):
         b; zeros if paired.
     masks_ : ndarray of shape (n_features, n_projections_), bool
         Inputs that each projection reads: all.
+    inputs_read_ : ndarray of shape (n_inputs_read,), int64
+        Inputs that at least one projection reads: all.
     gamma_ : float or None
         Value used; None if ``kernel`` is a law.
     law_ : SpectralLaw
@@ -103,27 +131,55 @@ class BlockedCERF(BlockedDrawing):
         The map itself.
     n_blocks_ : int
         Blocks that are computed for a row.
-    selector_, feature_proba_, rotation_, scale_, lower_bounds_, errors_, n_iter_, n_candidates_
-        As in :class:`MaskedCERF`.
-    n_components_, n_projections_, n_macs_ : int
-        Output columns, frequencies, and MACs of one row.
+    selected_ : ndarray of shape (n_components_,), int64
+        Chosen candidate columns, ascending.
+    feature_proba_ : ndarray of shape (n_candidates_,)
+        :math:`E[\pi_k]`, the probability with which samples select each candidate, for
+        ``"cvem"``; 1 for chosen and 0 for other candidates else.
+    rotation_ : ndarray of shape (teacher's columns, n_candidates_)
+        W of ``"cvem"``; other selectors have none.
+    scale_ : float
+        c of Eq. 7 for the normalised embeddings, of ``"cvem"`` and ``"shared"``; reported only.
+    lower_bounds_ : ndarray of shape (n_iter_,)
+        Bound of Eq. 15 after each stage of ``"cvem"``; for ``"shared"`` and ``"greedy"`` the
+        log-likelihood after each step, less that of selecting nothing.
+    errors_ : ndarray of shape (n_iter_,)
+        Share of the teacher's energy that is unexplained, after each step of ``"shared"`` and
+        ``"greedy"``.
+    n_iter_ : int
+        Stages or steps taken.
+    n_candidates_ : int
+        Columns that were chosen from.
+    n_components_ : int
+        Number of output columns.
+    n_projections_ : int
+        Number of frequencies.
+    n_macs_ : int
+        MACs of one row.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if all are strings.
+
+    See Also
+    --------
+    FastfoodFeatures : Blocks as they are drawn.
+    MaskedCERF : Learned choice of features that read few inputs.
+    CVEM : Settings of the paper's selector.
 
     Notes
     -----
     What lowers the kernel error, measured in docs/blocked.md: ``weights="nnls"`` most; with equal
     weights, frequencies as wide as the teacher's, by ``spread`` around centres, or without centres
     by the width of the kernel, which for a normal law is cheaper and as good.
-    ``shared_signs`` saved a third of the MACs at the same error, ``select="outputs"`` cost 2.2 to
+    ``shared_signs`` saved a third of the MACs at the same error, ``unit="output"`` cost 2.2 to
     5 times as many.
 
-    See Also
-    --------
-    FastfoodFeatures : Blocks as they are drawn.
-    MaskedCERF : Learned choice of features that read few inputs.
+    References
+    ----------
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization".
+    Le, Sarlos and Smola, "Fastfood: Approximating Kernel Expansions in Loglinear Time",
+    ICML 2013.
 
     Examples
     --------
@@ -141,34 +197,38 @@ class BlockedCERF(BlockedDrawing):
     ((200, 64), 2, 384, 160)
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = (
+        OUTPUT_CONSTRAINTS | _BLOCK_CONSTRAINTS | LEARNING_CONSTRAINTS
+    )
+    _without_effect: ClassVar[tuple[NoEffect, ...]] = (
+        *LEARNING_EFFECTS,
+        without_selection("unit", "nothing is chosen; pass a selector such as 'greedy'"),
+    )
+    _replaces_whole_groups = True
+    _spaced_offsets = True
+
     feature_map_: BlockedMap
 
     def __init__(
         self,
         *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        n_components: Any = None,
-        macs: Any = None,
-        paired: Any = True,
-        shared_signs: Any = False,
-        spread: Any = None,
-        scale_spread: Any = 0.0,
-        select: Any = "blocks",
-        n_candidates: Any = None,
-        selected_fraction: Any = None,
-        teacher: Any = "rff",
-        selector: Any = "greedy",
-        solver: Any = "procrustes",
-        normalize: Any = "standardize",
-        spectral_penalty: Any = "adaptive",
-        weights: Any = "equal",
-        max_stages: Any = 20,
-        tol: Any = 1e-3,
-        cache_bytes: Any = CACHE_BYTES,
-        verbose: Any = 0,
-        n_jobs: Any = None,
-        random_state: Any = None,
+        kernel: KernelLike = "rbf",
+        gamma: GammaLike = "scale",
+        n_components: int | None = None,
+        macs: int | None = None,
+        paired: bool = True,
+        shared_signs: bool = False,
+        spread: float | None = None,
+        scale_spread: float = 0.0,
+        unit: Literal["block", "output"] = "block",
+        n_candidates: int | None = None,
+        selected_fraction: float | None = None,
+        teacher: TeacherLike = "rff",
+        selector: SelectorLike = "greedy",
+        weights: Literal["equal", "nnls"] = "equal",
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -178,18 +238,61 @@ class BlockedCERF(BlockedDrawing):
         self.shared_signs = shared_signs
         self.spread = spread
         self.scale_spread = scale_spread
-        self.select = select
+        self.unit = unit
         self.n_candidates = n_candidates
         self.selected_fraction = selected_fraction
         self.teacher = teacher
         self.selector = selector
-        self.solver = solver
-        self.normalize = normalize
-        self.spectral_penalty = spectral_penalty
         self.weights = weights
-        self.max_stages = max_stages
-        self.tol = tol
-        self.cache_bytes = cache_bytes
-        self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def n_blocks_(self) -> int:
+        """Blocks that are computed for a row."""
+        return self.feature_map_.blocks.n_blocks
+
+    def _draw_map(self, X: Any, rng: np.random.Generator) -> BlockedMap:
+        sampler, n_features = self._sampler(), int(X.shape[1])
+        return sampler.draw(n_features, sampler.n_outputs_for(n_features), rng)
+
+    def _draw_candidates(self, X: Any, rng: np.random.Generator) -> Candidates:
+        sampler, n_features = self._sampler(), int(X.shape[1])
+        n_outputs = sampler.n_outputs_for(n_features)
+        drawn = sampler.draw_candidates(n_features, self._n_candidates_for(n_outputs), rng)
+        block, (each, once) = drawn.block_of_projection, sampler.prices(n_features)
+        free = np.zeros(drawn.n_projections, dtype=np.int64)
+        budget = MacBudget(free, block=block, block_price=each, spent=once, budget=self._budget)
+        return Candidates(drawn, block if self.unit == "block" else None, n_outputs, budget)
+
+    def _sampler(self) -> BlockSampler:
+        law, centre_law = self.law_, None
+        if self.spread is not None:
+            law, centre_law = Gaussian(float(self.spread) * self._scale_of(law)), law
+        elif not law.is_isotropic:
+            raise invalid(
+                "kernel",
+                self.kernel,
+                "'rbf', 'matern32', 'matern52' or another isotropic law, as Fastfood needs, "
+                "unless spread is given: the kernel's law is then that of the blocks' centres",
+            )
+        return BlockSampler(
+            law=law,
+            n_outputs=self._n_outputs_asked,
+            macs=self._budget,
+            paired=bool(self.paired),
+            shared_signs=bool(self.shared_signs),
+            centre_law=centre_law,
+            scale_spread=float(self.scale_spread),
+            spaced_offsets=self._spaced_offsets,
+        )
+
+    def _scale_of(self, law: SpectralLaw) -> float:
+        """Scale of a law: of a product, the product of the scales."""
+        if isinstance(law, Product):
+            return self._scale_of(law.first) * self._scale_of(law.second)
+        scale = getattr(law, "scale", None)
+        if scale is None:
+            raise invalid("spread", self.spread, f"None for {law!r}, a law without a scale")
+        return float(scale)

@@ -1,7 +1,7 @@
-"""Telling how learning goes: lines on the screen, and scikit-learn's callbacks where it has them.
+"""Reports of the stages of a fit: printed lines, and scikit-learn's callbacks where it has them.
 
 scikit-learn has callbacks from version 1.9 (``sklearn.callback``, ``set_callbacks``). Below that
-estimators have no ``set_callbacks``, and what is here does nothing in their place.
+estimators have no ``set_callbacks``, and the stand-ins here do nothing.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ else:
 
 
 class NoContext:
-    """A task that nobody watches."""
+    """A task without callbacks."""
 
     def subcontext(self, **_: Any) -> Self:
         """Return a part of the task."""
         return self
 
     def call_on_fit_task_begin(self, **_: Any) -> None:
-        """Tell nobody."""
+        """Do nothing."""
 
     def call_on_fit_task_end(self, **_: Any) -> bool:
-        """Tell nobody; nobody asks to stop."""
+        """Return that there is no reason to stop."""
         return False
 
 
-class Progress:
+class StageReports:
     """Reports the stages of one ``fit``.
 
     For callbacks the fit is a task with one subtask for each stage. A stage is reported when it

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+import inspect
+from typing import Any, ClassVar, Literal, Self
 
-from cerflearn.engine.blocks import CACHE_BYTES
-from cerflearn.estimators.cerf.masked_drawing import MaskedDrawing
+import numpy as np
+
+from cerflearn._typing import RandomStateLike
+from cerflearn._validation import Constraint
+from cerflearn.estimators.cerf.candidates import Candidates, MacBudget
+from cerflearn.estimators.cerf.learned import (
+    LEARNING_CONSTRAINTS,
+    LearnedFeatureMap,
+    SelectorLike,
+)
+from cerflearn.estimators.cerf.selectors import CVEM
+from cerflearn.estimators.gamma import GammaLike, KernelLike
+from cerflearn.estimators.input import varying_inputs
+from cerflearn.estimators.maps.masked import MASK_CONSTRAINTS, masked_sampler
+from cerflearn.estimators.maps.random_feature_map import OUTPUT_CONSTRAINTS
+from cerflearn.estimators.teachers import TeacherLike
 from cerflearn.features.masked import MaskedMap
+from cerflearn.features.masked_sampler import MaskedSampler, MaskPlan
+
+MOST_PER_CHOSEN_MASK = 2
+"""Projections that share a mask to choose from: whole masks of 4 or more are chosen no better than
+at random."""
 
 
-class MaskedCERF(MaskedDrawing):
-    r"""Random Fourier features that read few inputs each (Prop. 3, Eq. 35).
+class MaskedCERF(LearnedFeatureMap):
+    r"""Features that read few inputs each, chosen to imitate a teacher (Prop. 3, Eq. 35).
 
     .. math:: \cos(\rho\, (\epsilon \odot \omega)^\top x + b), \qquad
         \rho = (D / |\epsilon|)^{1/\alpha},
@@ -19,7 +39,8 @@ class MaskedCERF(MaskedDrawing):
     and the scale rho that keeps the size of a projection (:math:`\alpha` = 2, or 1 for
     laplacian). A projection costs the MACs of its active inputs only. The inner products
     approximate the mean of the kernel over masks, which is close to the kernel itself where
-    many inputs share the information.
+    many inputs share the information. More candidates are drawn than are kept; the selector keeps
+    those that imitate the teacher best.
 
     Parameters
     ----------
@@ -32,7 +53,7 @@ class MaskedCERF(MaskedDrawing):
         for rbf and Matern, and 1 / (n_features * mean absolute deviation of all entries of X)
         for laplacian and cauchy. ``"median"`` is one over the median squared distance
         (laplacian, cauchy: median sum of absolute differences) of at most 1,000 evenly spaced
-        rows. Not used if ``kernel`` is a law: leave it at ``"scale"`` then.
+        rows. A law as ``kernel`` has its own scale: leave gamma at ``"scale"`` then.
     n_components : int, default=None
         Number of output columns. 100 if ``macs`` is None too.
     macs : int, default=None
@@ -53,10 +74,9 @@ class MaskedCERF(MaskedDrawing):
         Consecutive inputs that a mask takes or leaves together; 8 or 16 makes single rows
         faster.
     features_per_mask : int or "auto", default="auto"
-        Projections that share a mask, for speed; MACs do not depend on it. ``"auto"``: 16, or
-        fewer in small maps, so that the masks together can read every input; at most 2 with a
-        selector other than ``"random"``, as masks of many projections are chosen no better than
-        at random.
+        Projections that share a mask, for speed; MACs do not depend on it. ``"auto"``: 2, as
+        masks of more are chosen no better than at random (16 with ``selector="random"``), or
+        fewer in small maps, so that the masks together can read every input.
     n_candidates : int, default=None
         Columns to choose from, at least as many as outputs; whole pairs if ``paired``.
     selected_fraction : float, default=None
@@ -69,35 +89,19 @@ class MaskedCERF(MaskedDrawing):
         ``"labels"``: one-hot classes or centred targets; ``fit`` then needs y. An estimator is
         cloned and fitted on X and y (``FrozenEstimator`` keeps its fit), and its ``transform``
         used, or ``decision_function``, ``predict_proba`` or a regressor's ``predict``.
-    selector : {"random", "greedy", "shared", "cvem"}, default="random"
-        How outputs are chosen. ``"cvem"``: constrained variational EM (section 2), each sample
-        with a selector of its own until the end. ``"shared"``: one selector for all samples
-        already while learning, candidates dropped step by step. ``"greedy"``: one after the
-        other, the one that lowers the error of regressing the teacher on all chosen most.
-        ``"random"``: as they are drawn, without candidates and teacher. Pairs are chosen as
-        one, and with ``features_per_mask`` above 1 whole masks by their mean score, of which
-        the last may be cut.
-    solver : {"procrustes", "admm"}, default="procrustes"
-        M-step of ``"cvem"``: the exact one, or the paper's (Eqs. 28-34).
-    normalize : {"standardize", "center"} or None, default="standardize"
-        Of both embeddings while learning: columns centred and the learner's scaled, only
-        centred, or as printed in the paper, which then prefers features that hardly vary.
-    spectral_penalty : float or "adaptive", default="adaptive"
-        :math:`\alpha` of ADMM (Eq. 28); adaptive: such that :math:`|W|_2 = 1`.
+    selector : {"greedy", "shared", "cvem", "random"}, Greedy, Shared or CVEM, default="greedy"
+        How outputs are chosen. ``"greedy"``: one after the other, the one that lowers the error
+        of regressing the teacher on all chosen most. ``"shared"``: one selection for all samples,
+        candidates dropped step by step. ``"cvem"``: constrained variational EM (section 2), each
+        sample with a selection of its own until the end. An object has settings, such as
+        ``CVEM(solver="admm")``. ``"random"``: the paper's untrained features, as they are drawn,
+        without candidates and teacher. Pairs are chosen as one, and with ``features_per_mask``
+        above 1 whole masks by their mean score, of which the last may be cut.
     weights : {"equal", "nnls"}, default="equal"
         Equal amplitudes, :math:`\sqrt{1/P}` for P pairs and :math:`\sqrt{2/P}` for P cosines; or
         the non-negative weights for which inner products of different rows are closest to the
         teacher's, where outputs with weight 0 are replaced by the next candidates as long as there
         are any.
-    max_stages : int, default=20
-        Most stages of ``"cvem"``, which are followed by 3 with a fixed rotation; steps from all
-        candidates to the outputs of ``"shared"``.
-    tol : float, default=1e-3
-        ``"cvem"`` has converged if the lower bound changes by less than this for each value of
-        the teacher.
-    cache_bytes : int, default=2 GiB
-        Most memory for teacher and candidates of the training rows, which are computed anew in
-        each stage where they do not fit. The bits of the result do not depend on it.
     verbose : int, default=0
         Above 0: print a line after each stage. scikit-learn's callbacks (1.9 or later,
         ``set_callbacks``) are told of each stage too.
@@ -116,6 +120,8 @@ class MaskedCERF(MaskedDrawing):
         b; zeros if paired.
     masks_ : ndarray of shape (n_features, n_projections_), bool
         Inputs that each projection reads; made on first use.
+    inputs_read_ : ndarray of shape (n_inputs_read,), int64
+        Inputs that at least one projection reads, ascending.
     gamma_ : float or None
         Value used; None if ``kernel`` is a law.
     law_ : SpectralLaw
@@ -126,7 +132,7 @@ class MaskedCERF(MaskedDrawing):
         Density asked of the mask law.
     features_per_mask_ : int
         Projections that share a mask.
-    selector_ : ndarray of shape (n_components_,), int64
+    selected_ : ndarray of shape (n_components_,), int64
         Chosen candidate columns, ascending.
     feature_proba_ : ndarray of shape (n_candidates_,)
         :math:`E[\pi_k]`, the probability with which samples select each candidate, for
@@ -146,8 +152,12 @@ class MaskedCERF(MaskedDrawing):
         Stages or steps taken.
     n_candidates_ : int
         Columns that were chosen from.
-    n_components_, n_projections_, n_macs_ : int
-        Output columns, frequencies, and MACs of one row.
+    n_components_ : int
+        Number of output columns.
+    n_projections_ : int
+        Number of frequencies.
+    n_macs_ : int
+        MACs of one row.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -155,9 +165,14 @@ class MaskedCERF(MaskedDrawing):
 
     See Also
     --------
-    RandomFourierFeatures : Frequencies that read all inputs.
-    FastfoodFeatures : Structured frequencies.
+    MaskedFourierFeatures : Random masks, nothing learned.
     BlockedCERF : Learned choice of structured frequencies.
+    CERFClassifier : Features and scores learned from labels.
+    CVEM : Settings of the paper's selector.
+
+    References
+    ----------
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization".
 
     Examples
     --------
@@ -165,38 +180,38 @@ class MaskedCERF(MaskedDrawing):
     >>> from cerflearn import MaskedCERF
     >>> X = np.random.default_rng(0).normal(size=(100, 64))
     >>> sampler = MaskedCERF(macs=1000, mask_density=0.125, random_state=0).fit(X)
-    >>> sampler.transform(X).shape, sampler.n_macs_
-    ((100, 250), 1000)
+    >>> sampler.transform(X).shape, sampler.n_macs_, sampler.n_candidates_
+    ((100, 250), 1000, 626)
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = (
+        OUTPUT_CONSTRAINTS | MASK_CONSTRAINTS | LEARNING_CONSTRAINTS
+    )
+
     feature_map_: MaskedMap
+    mask_density_: float
+    features_per_mask_: int
 
     def __init__(
         self,
         *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        n_components: Any = None,
-        macs: Any = None,
-        paired: Any = True,
-        mask_density: Any = "auto",
-        mask_law: Any = "fixed",
-        group_size: Any = 1,
-        features_per_mask: Any = "auto",
-        n_candidates: Any = None,
-        selected_fraction: Any = None,
-        teacher: Any = "rff",
-        selector: Any = "random",
-        solver: Any = "procrustes",
-        normalize: Any = "standardize",
-        spectral_penalty: Any = "adaptive",
-        weights: Any = "equal",
-        max_stages: Any = 20,
-        tol: Any = 1e-3,
-        cache_bytes: Any = CACHE_BYTES,
-        verbose: Any = 0,
-        n_jobs: Any = None,
-        random_state: Any = None,
+        kernel: KernelLike = "rbf",
+        gamma: GammaLike = "scale",
+        n_components: int | None = None,
+        macs: int | None = None,
+        paired: bool = True,
+        mask_density: float | Literal["auto"] = "auto",
+        mask_law: Literal["fixed", "beta_bernoulli"] = "fixed",
+        group_size: Literal[1, 2, 4, 8, 16] = 1,
+        features_per_mask: int | Literal["auto"] = "auto",
+        n_candidates: int | None = None,
+        selected_fraction: float | None = None,
+        teacher: TeacherLike = "rff",
+        selector: SelectorLike = "greedy",
+        weights: Literal["equal", "nnls"] = "equal",
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -211,39 +226,63 @@ class MaskedCERF(MaskedDrawing):
         self.selected_fraction = selected_fraction
         self.teacher = teacher
         self.selector = selector
-        self.solver = solver
-        self.normalize = normalize
-        self.spectral_penalty = spectral_penalty
         self.weights = weights
-        self.max_stages = max_stages
-        self.tol = tol
-        self.cache_bytes = cache_bytes
-        self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     @classmethod
     def paper_setting(cls, **parameters: Any) -> Self:
-        """Return an estimator as in section 4 of the paper; ``parameters`` are added or override.
+        """Return an estimator as in section 4 of the paper.
 
         Masks of density .4, each with one cosine, .4 of the candidates chosen by CVEM with ADMM,
         equal weights. Embeddings are standardised: as printed, the paper's figures do not come
         out.
 
+        Parameters
+        ----------
+        **parameters : object
+            Added or overriding; those of :class:`CVEM` go to the selector.
+
+        Returns
+        -------
+        MaskedCERF
+            Not fitted.
+
         Examples
         --------
-        >>> MaskedCERF.paper_setting(macs=4000).selector
-        'cvem'
+        >>> MaskedCERF.paper_setting(macs=4000, max_stages=50).selector
+        CVEM(max_stages=50, solver='admm')
         """
+        own = inspect.signature(CVEM.__init__).parameters
+        of_selector = {name: parameters.pop(name) for name in list(parameters) if name in own}
         setting: dict[str, Any] = {
             "mask_density": 0.4,
             "features_per_mask": 1,
             "paired": False,
             "selected_fraction": None if "n_candidates" in parameters else 0.4,
-            "teacher": "rff",
-            "selector": "cvem",
-            "solver": "admm",
-            "normalize": "standardize",
-            "weights": "equal",
+            "selector": CVEM(**({"solver": "admm"} | of_selector)),
         }
+        if of_selector and "selector" in parameters:
+            raise ValueError(
+                f"selector={parameters['selector']!r} and {', '.join(of_selector)} are not valid "
+                "together: pass the latter to the selector."
+            )
         return cls(**(setting | parameters))
+
+    def _plan(self, X: Any, **settings: Any) -> tuple[MaskedSampler, MaskPlan]:
+        """Sampler of the masks, with density and projections a mask chosen."""
+        sampler = masked_sampler(self, **settings)
+        plan = sampler.plan(varying_inputs(X))
+        self.mask_density_ = plan.density
+        self.features_per_mask_ = plan.features_per_mask
+        return sampler, plan
+
+    def _draw_map(self, X: Any, rng: np.random.Generator) -> MaskedMap:
+        sampler, plan = self._plan(X)
+        return sampler.draw(plan, rng)
+
+    def _draw_candidates(self, X: Any, rng: np.random.Generator) -> Candidates:
+        sampler, plan = self._plan(X, most_per_mask=MOST_PER_CHOSEN_MASK)
+        drawn, groups, n_outputs = sampler.draw_candidates(plan, self._n_candidates_for, rng)
+        return Candidates(drawn, groups, n_outputs, MacBudget(drawn.active, budget=self._budget))

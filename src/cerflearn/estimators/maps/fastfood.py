@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from cerflearn._validation import check_flag, invalid
-from cerflearn.estimators.maps.random_feature_map import RandomFeatureMap
-from cerflearn.features.blocked import BlockedMap, blocks_within_budget, draw_blocked_map
-from cerflearn.features.cost import fastfood_macs
-from cerflearn.features.fastfood import padded_size
+from cerflearn._typing import RandomStateLike
+from cerflearn._validation import Constraint, Flag, invalid
+from cerflearn.estimators.gamma import GammaLike, KernelLike
+from cerflearn.estimators.maps.random_feature_map import OUTPUT_CONSTRAINTS, RandomFeatureMap
+from cerflearn.features.block_sampler import BlockSampler
+from cerflearn.features.blocked import BlockedMap
 
 
 class FastfoodFeatures(RandomFeatureMap):
@@ -66,8 +67,14 @@ class FastfoodFeatures(RandomFeatureMap):
         Law of the frequencies; ``law_.kernel(X, Y)`` is the exact kernel.
     feature_map_ : BlockedMap
         The map itself.
-    n_components_, n_projections_, n_macs_ : int
-        Output columns, frequencies, and MACs of one row.
+    inputs_read_ : ndarray of shape (n_inputs_read,), int64
+        Inputs that at least one projection reads: all.
+    n_components_ : int
+        Number of output columns.
+    n_projections_ : int
+        Number of frequencies.
+    n_macs_ : int
+        MACs of one row.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -76,7 +83,8 @@ class FastfoodFeatures(RandomFeatureMap):
     See Also
     --------
     RandomFourierFeatures : Independent or orthogonal frequencies.
-    MaskedCERF : Frequencies that read few inputs, for small budgets.
+    MaskedFourierFeatures : Frequencies that read few inputs, for small budgets.
+    BlockedCERF : Blocks chosen from candidates to imitate a teacher.
 
     References
     ----------
@@ -93,19 +101,21 @@ class FastfoodFeatures(RandomFeatureMap):
     ((100, 256), 1920, 8192)
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = OUTPUT_CONSTRAINTS | {"shared_signs": Flag()}
+
     feature_map_: BlockedMap
 
     def __init__(
         self,
         *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        n_components: Any = None,
-        macs: Any = None,
-        paired: Any = True,
-        shared_signs: Any = False,
-        n_jobs: Any = None,
-        random_state: Any = None,
+        kernel: KernelLike = "rbf",
+        gamma: GammaLike = "scale",
+        n_components: int | None = None,
+        macs: int | None = None,
+        paired: bool = True,
+        shared_signs: bool = False,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -116,10 +126,6 @@ class FastfoodFeatures(RandomFeatureMap):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_flag("shared_signs", self.shared_signs)
-
     def _draw_map(self, X: Any, rng: np.random.Generator) -> BlockedMap:
         if not self.law_.is_isotropic:
             raise invalid(
@@ -128,26 +134,12 @@ class FastfoodFeatures(RandomFeatureMap):
                 "'rbf', 'matern32', 'matern52' or another isotropic law, as Fastfood needs; "
                 "RandomFourierFeatures serves the others",
             )
-        n_features = X.shape[1]
-        return draw_blocked_map(
-            n_features,
-            self._n_outputs(n_features),
-            self.law_,
-            rng,
+        sampler = BlockSampler(
+            law=self.law_,
+            n_outputs=self._n_outputs_asked,
+            macs=self._budget,
             paired=bool(self.paired),
             shared_signs=bool(self.shared_signs),
         )
-
-    def _n_outputs(self, n_features: int) -> int:
-        if self.macs is None:
-            return self._n_outputs_asked()
-        shared = bool(self.shared_signs)
-        n_blocks = blocks_within_budget(int(self.macs), n_features, shared_signs=shared)
-        size = padded_size(n_features)
-        if n_blocks == 0:
-            raise self._budget_error(
-                fastfood_macs(1, size),
-                "a Fastfood block",
-                "or use MaskedCERF, whose projections cost less",
-            )
-        return self._n_outputs_of(n_blocks * size)
+        n_features = int(X.shape[1])
+        return sampler.draw(n_features, sampler.n_outputs_for(n_features), rng)

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from cerflearn._typing import BoolArray, Float64Array, FloatArray
+from cerflearn._typing import (
+    BoolArray,
+    Float64Array,
+    FloatArray,
+    IntArray,
+    MatrixLike,
+    RandomStateLike,
+)
 from cerflearn._validation import (
+    Constraint,
+    Flag,
+    NoEffect,
+    Passes,
+    Whole,
     check_at_most_one,
-    check_flag,
-    check_integer,
+    check_effects,
+    check_parameters,
     make_generator,
 )
-from cerflearn.estimators.gamma import check_kernel_parameters, resolve_law
+from cerflearn.estimators.gamma import GammaLike, KernelLike, check_kernel_parameters, resolve_law
 from cerflearn.estimators.input import (
     FLOATS,
     THREADED_ROWS,
@@ -28,8 +40,34 @@ from cerflearn.estimators.input import (
 from cerflearn.features.base import FeatureMap
 from cerflearn.spectral import SpectralLaw
 
-_DEFAULT_OUTPUTS = 100
+DEFAULT_OUTPUTS = 100
+"""Output columns if neither ``n_components`` nor ``macs`` is given."""
+
 _MOST_COLUMNS, _MOST_MACS = 2**30, 10**12  # far beyond any memory; arithmetic stays exact
+
+OUTPUT_CONSTRAINTS: dict[str, Constraint] = {
+    "n_components": Whole(
+        f"a positive integer of at most {_MOST_COLUMNS:,}, or None",
+        at_most=_MOST_COLUMNS,
+        also=(None,),
+    ),
+    "macs": Whole(
+        f"a positive integer of at most {_MOST_MACS:,}, or None", at_most=_MOST_MACS, also=(None,)
+    ),
+    "paired": Flag(),
+    "n_jobs": Passes(lambda _, value: check_n_jobs(value)),
+}
+"""What the parameters that all maps have must be; kernel and gamma are checked together."""
+
+KERNEL_EFFECTS = (
+    NoEffect(
+        "gamma",
+        "kernel",
+        lambda estimator: isinstance(estimator.kernel, SpectralLaw),
+        "a law has its own scale; leave gamma at 'scale'",
+    ),
+)
+"""Combinations of the parameters that all maps have in which one changes nothing."""
 
 
 class RandomFeatureMap(
@@ -44,18 +82,21 @@ class RandomFeatureMap(
     random_state, and draw the map in ``_draw_map``.
     """
 
-    kernel: Any
-    gamma: Any
-    n_components: Any
-    macs: Any
-    paired: Any
-    n_jobs: Any
-    random_state: Any
-    gamma_: Any
+    _constraints: ClassVar[dict[str, Constraint]] = OUTPUT_CONSTRAINTS
+    _without_effect: ClassVar[tuple[NoEffect, ...]] = KERNEL_EFFECTS
+
+    kernel: KernelLike
+    gamma: GammaLike
+    n_components: int | None
+    macs: int | None
+    paired: bool
+    n_jobs: int | None
+    random_state: RandomStateLike
+    gamma_: float | None
     law_: SpectralLaw
     feature_map_: FeatureMap
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+    def fit(self, X: MatrixLike, y: Any = None) -> Self:  # noqa: ARG002
         """Read gamma off X if it is not a number, and draw the feature map.
 
         Parameters
@@ -80,7 +121,7 @@ class RandomFeatureMap(
         self._n_features_out = self.feature_map_.n_outputs
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: MatrixLike) -> Any:
         """Features of X.
 
         Parameters
@@ -111,7 +152,7 @@ class RandomFeatureMap(
                     return features
         return self._transform_checked(X)
 
-    def _transform_checked(self, X: Any) -> FloatArray:
+    def _transform_checked(self, X: MatrixLike) -> FloatArray:
         check_is_fitted(self, "feature_map_")
         X = read_data(self, X, reset=False)
         run = self.feature_map_.transform_sparse if issparse(X) else self.feature_map_.transform
@@ -123,29 +164,20 @@ class RandomFeatureMap(
     def _check_parameters(self) -> None:
         check_kernel_parameters(self.kernel, self.gamma)
         check_at_most_one("n_components", self.n_components, "macs", self.macs)
-        for name in ("n_components", "macs"):
-            if getattr(self, name) is not None:
-                most = _MOST_COLUMNS if name == "n_components" else _MOST_MACS
-                must_be = f"a positive integer of at most {most:,}, or None"
-                check_integer(name, getattr(self, name), must_be, at_most=most)
-        check_flag("paired", self.paired)
-        check_n_jobs(self.n_jobs)
+        check_parameters(self, self._constraints)
+        check_effects(self, self._without_effect)
 
     @abstractmethod
     def _draw_map(self, X: Any, rng: np.random.Generator) -> FeatureMap:
         """Draw the map for checked parameters and data; ``law_`` is set."""
 
+    @property
     def _n_outputs_asked(self) -> int:
-        return _DEFAULT_OUTPUTS if self.n_components is None else int(self.n_components)
+        return DEFAULT_OUTPUTS if self.n_components is None else int(self.n_components)
 
-    def _n_outputs_of(self, n_projections: int) -> int:
-        return 2 * n_projections if self.paired else n_projections
-
-    def _budget_error(self, least: int, what: str, remedy: str) -> ValueError:
-        return ValueError(
-            f"macs={self.macs} is not valid: {what} of {self.n_features_in_} features costs "
-            f"{least} MACs. Pass macs={least} or more, {remedy}."
-        )
+    @property
+    def _budget(self) -> int | None:
+        return None if self.macs is None else int(self.macs)
 
     @property
     def n_components_(self) -> int:
@@ -176,6 +208,11 @@ class RandomFeatureMap(
     def masks_(self) -> BoolArray:
         """Inputs that each projection reads, (n_features, n_projections_); made on first use."""
         return self.feature_map_.masks
+
+    @property
+    def inputs_read_(self) -> IntArray:
+        """Inputs that at least one projection reads, ascending indices."""
+        return self.feature_map_.inputs_read
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from cerflearn._validation import check_flag, invalid
-from cerflearn.estimators.maps.random_feature_map import RandomFeatureMap
+from cerflearn._typing import RandomStateLike
+from cerflearn._validation import Constraint, Flag, invalid
+from cerflearn.estimators.gamma import GammaLike, KernelLike
+from cerflearn.estimators.maps.random_feature_map import OUTPUT_CONSTRAINTS, RandomFeatureMap
+from cerflearn.features.base import outputs_of, projections_for
+from cerflearn.features.budget import budget_error, check_map_size
 from cerflearn.features.cost import dense_macs
 from cerflearn.features.dense import DenseMap, draw_dense_map
 
@@ -22,7 +26,8 @@ class RandomFourierFeatures(RandomFeatureMap):
 
     with :math:`\omega_k` drawn from the law of the kernel and :math:`b_k` uniform on
     :math:`[0, 2\pi)`; then :math:`E[z(x)^\top z(y)] = k(x, y)`. A drop-in for scikit-learn's
-    ``RBFSampler``, with the same meaning of ``gamma``.
+    ``RBFSampler``, with the same meaning of ``gamma``, whose default is ``"scale"`` here and 1.0
+    there.
 
     Parameters
     ----------
@@ -68,8 +73,14 @@ class RandomFourierFeatures(RandomFeatureMap):
         Law of the frequencies; ``law_.kernel(X, Y)`` is the exact kernel.
     feature_map_ : DenseMap
         The map itself.
-    n_components_, n_projections_, n_macs_ : int
-        Output columns, frequencies, and MACs of one row.
+    inputs_read_ : ndarray of shape (n_inputs_read,), int64
+        Inputs that at least one projection reads: all.
+    n_components_ : int
+        Number of output columns.
+    n_projections_ : int
+        Number of frequencies.
+    n_macs_ : int
+        MACs of one row.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -78,7 +89,8 @@ class RandomFourierFeatures(RandomFeatureMap):
     See Also
     --------
     FastfoodFeatures : Structured frequencies, for many inputs.
-    MaskedCERF : Frequencies that read few inputs, for small budgets.
+    MaskedFourierFeatures : Frequencies that read few inputs, for small budgets.
+    sklearn.kernel_approximation.RBFSampler : The same map for the rbf kernel alone.
 
     References
     ----------
@@ -98,19 +110,21 @@ class RandomFourierFeatures(RandomFeatureMap):
     True
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = OUTPUT_CONSTRAINTS | {"orthogonal": Flag()}
+
     feature_map_: DenseMap
 
     def __init__(
         self,
         *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        n_components: Any = None,
-        macs: Any = None,
-        paired: Any = True,
-        orthogonal: Any = False,
-        n_jobs: Any = None,
-        random_state: Any = None,
+        kernel: KernelLike = "rbf",
+        gamma: GammaLike = "scale",
+        n_components: int | None = None,
+        macs: int | None = None,
+        paired: bool = True,
+        orthogonal: bool = False,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -120,10 +134,6 @@ class RandomFourierFeatures(RandomFeatureMap):
         self.orthogonal = orthogonal
         self.n_jobs = n_jobs
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_flag("orthogonal", self.orthogonal)
 
     def _draw_map(self, X: Any, rng: np.random.Generator) -> DenseMap:
         if self.orthogonal and not self.law_.is_isotropic:
@@ -146,11 +156,13 @@ class RandomFourierFeatures(RandomFeatureMap):
             )
 
     def _n_outputs(self, n_features: int) -> int:
-        if self.macs is None:
-            return self._n_outputs_asked()
+        if self._budget is None:
+            n_values = n_features * projections_for(self._n_outputs_asked, bool(self.paired))
+            check_map_size(n_values, f"{self._n_outputs_asked:,} output columns")
+            return self._n_outputs_asked
         least = dense_macs(n_features, 1)
-        if self.macs < least:
-            raise self._budget_error(
-                least, "a dense projection", "or use MaskedCERF, whose projections cost less"
-            )
-        return self._n_outputs_of(int(self.macs) // least)
+        if self._budget < least:
+            remedy = "or use MaskedFourierFeatures, whose projections cost less"
+            raise budget_error(self._budget, n_features, least, "a dense projection", remedy)
+        check_map_size(self._budget, f"macs={self._budget}")
+        return outputs_of(self._budget // least, bool(self.paired))

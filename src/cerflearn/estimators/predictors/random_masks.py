@@ -63,7 +63,7 @@ def _sampler(
         mask_density=min(1.0, n_read / n_groups),
         group_size=budget.group_size,
         features_per_mask=budget.features_per_mask,
-        teacher="labels",
+        teacher="rff" if selector == "random" else "labels",
         selector=selector,
         random_state=seed,
     )

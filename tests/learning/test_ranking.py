@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cerflearn.learning.selection import rank_candidates, select_top
+from cerflearn.learning.ranking import rank_candidates, select_top
 
 quick = settings(max_examples=80, deadline=None, derandomize=True)
 scores = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=24).map(np.array)

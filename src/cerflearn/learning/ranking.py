@@ -53,20 +53,6 @@ def rank_candidates(
     return np.lexsort(keys).astype(np.int64)
 
 
-def select_top(ranking: IntArray, n_components: int) -> IntArray:
-    """First ``n_components`` columns of a ranking, sorted.
-
-    Parameters
-    ----------
-    ranking : ndarray of shape (n_candidates,), int64
-        See :func:`rank_candidates`.
-    n_components : int
-        K', from 1 to n_candidates.
-    """
-    check_n_components(n_components, len(ranking))
-    return np.sort(ranking[:n_components])
-
-
 def check_n_components(n_components: int, n_candidates: int) -> None:
     """Raise ``ValueError`` unless so many columns can be chosen."""
     if not 1 <= n_components <= n_candidates:

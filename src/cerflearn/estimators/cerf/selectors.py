@@ -1,0 +1,369 @@
+r"""How features are chosen: one class for each selector, with the settings that are its own.
+
+A selector is a parameter of :class:`cerflearn.MaskedCERF` and :class:`cerflearn.BlockedCERF`. It
+has no ``fit``: it ranks candidate columns, given teacher and learner in blocks of rows, by an
+algorithm of :mod:`cerflearn.learning`.
+"""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from cerflearn._validation import (
+    Constraint,
+    NoEffect,
+    Number,
+    OneOf,
+    Passes,
+    Whole,
+    check_effects,
+    check_parameters,
+    invalid,
+)
+from cerflearn.engine.blocks import CACHE_BYTES
+from cerflearn.estimators.cerf.candidates import Candidates, Selection
+from cerflearn.features.base import outputs_of, projections_for
+from cerflearn.learning.cvem import fit_cvem
+from cerflearn.learning.greedy import fit_greedy
+from cerflearn.learning.ranking import rank_candidates
+from cerflearn.learning.rows import Rows
+from cerflearn.learning.shared import fit_shared
+from cerflearn.learning.state import Stage
+
+Report = Callable[[int, str, float], bool]
+"""Told the number of a stage and the name and value of what it reached; True asks to stop."""
+
+_UNEXPLAINED = "unexplained share of the teacher"
+_CLOSING_STAGES = 3  # of CVEM, which keep the rotation, after those that max_stages limits
+
+
+def _check_normalize(name: str, value: Any) -> None:
+    known = value is None or (isinstance(value, str) and value in ("standardize", "center"))
+    if not known:
+        raise invalid(name, value, "'standardize', 'center' or None")
+
+
+_COMMON: dict[str, Constraint] = {
+    "normalize": Passes(_check_normalize),
+    "cache_bytes": Whole("a number of bytes, 0 for no cache", at_least=0),
+}
+_STAGES: dict[str, Constraint] = {"max_stages": Whole("a positive integer")}
+
+
+class Selector(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+    """Base of selectors: parameters that clone, print and can be searched over."""
+
+    _constraints: ClassVar[dict[str, Constraint]]
+    _without_effect: ClassVar[tuple[NoEffect, ...]] = ()
+
+    cache_bytes: int
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that are not valid, or have no effect."""
+        check_parameters(self, self._constraints)
+        check_effects(self, self._without_effect)
+
+    @property
+    @abstractmethod
+    def _n_reports(self) -> int:
+        """Most stages that are reported."""
+
+    @abstractmethod
+    def _select(self, rows: Rows, candidates: Candidates, report: Report) -> Selection:
+        """Rank the candidates, given teacher and learner in blocks; report each stage."""
+
+
+class Greedy(Selector):
+    r"""Greedy selector: simultaneous orthogonal matching pursuit of the teacher.
+
+    One feature after the other is chosen, the one that lowers
+
+    .. math:: \min_B |T - L_S B|^2
+
+    most, the error of regressing the teacher T on all chosen columns S of the learner L.
+
+    Parameters
+    ----------
+    normalize : {"standardize", "center"} or None, default="standardize"
+        Of both embeddings while learning: columns centred and the learner's scaled; only
+        centred; or as they are.
+    cache_bytes : int, default=2147483648
+        Most memory for teacher and candidates of the training rows, which are computed anew in
+        each pass where they do not fit. The bits of the result do not depend on it.
+
+    See Also
+    --------
+    CVEM : The paper's selector, with one selection for each sample while learning.
+    Shared : One selection for all samples, candidates dropped step by step.
+    MaskedCERF : Features that a selector chooses.
+
+    References
+    ----------
+    Tropp, Gilbert and Strauss, "Algorithms for simultaneous sparse approximation. Part I: Greedy
+    pursuit", Signal Processing 86, 2006.
+
+    Examples
+    --------
+    >>> from cerflearn import Greedy, MaskedCERF
+    >>> MaskedCERF(selector=Greedy(normalize="center")).get_params()["selector__normalize"]
+    'center'
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = _COMMON
+
+    def __init__(
+        self,
+        *,
+        normalize: Literal["standardize", "center"] | None = "standardize",
+        cache_bytes: int = CACHE_BYTES,
+    ) -> None:
+        self.normalize = normalize
+        self.cache_bytes = cache_bytes
+
+    @property
+    def _n_reports(self) -> int:
+        """Most stages that are reported: the whole pursuit is one."""
+        return 1
+
+    def _select(self, rows: Rows, candidates: Candidates, report: Report) -> Selection:
+        greedy = fit_greedy(
+            rows,
+            _n_columns(candidates),
+            normalize=self.normalize,
+            units=candidates.column_units,
+            groups=candidates.column_groups,
+        )
+        errors = greedy.errors if len(greedy.errors) else np.ones(1)  # the first group is cut
+        report(0, _UNEXPLAINED, float(errors[-1]))
+        return Selection(greedy.ranking, errors=errors)
+
+
+class Shared(Selector):
+    r"""Shared selector: one selection for all samples already while learning.
+
+    With one selection the E-step becomes a choice: candidate k has the score
+    :math:`(\sum_n L_{nk} (W^\top T_n)_k)^2 / \sum_n L_{nk}^2` for the best rotation W, and ever
+    fewer candidates are kept until the outputs are left.
+
+    Parameters
+    ----------
+    normalize : {"standardize", "center"} or None, default="standardize"
+        Of both embeddings while learning: columns centred and the learner's scaled; only
+        centred; or as they are.
+    max_stages : int, default=20
+        Steps from all candidates to the outputs, at least 2.
+    cache_bytes : int, default=2147483648
+        Most memory for teacher and candidates of the training rows, which are computed anew in
+        each pass where they do not fit. The bits of the result do not depend on it.
+
+    See Also
+    --------
+    CVEM : The paper's selector, with one selection for each sample while learning.
+    Greedy : Features chosen one after the other.
+    MaskedCERF : Features that a selector chooses.
+
+    References
+    ----------
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization":
+    the model, of which this is the limit of one selection for all samples.
+
+    Examples
+    --------
+    >>> from cerflearn import MaskedCERF, Shared
+    >>> MaskedCERF(selector=Shared(max_stages=5)).get_params()["selector__max_stages"]
+    5
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = _COMMON | _STAGES
+
+    def __init__(
+        self,
+        *,
+        normalize: Literal["standardize", "center"] | None = "standardize",
+        max_stages: int = 20,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> None:
+        self.normalize = normalize
+        self.max_stages = max_stages
+        self.cache_bytes = cache_bytes
+
+    @property
+    def _n_reports(self) -> int:
+        """Most stages that are reported."""
+        return max(2, int(self.max_stages))
+
+    def _select(self, rows: Rows, candidates: Candidates, report: Report) -> Selection:
+
+        def on_stage(stage: int, error: float) -> None:
+            report(stage, _UNEXPLAINED, error)  # not to be stopped: too many columns would be left
+
+        shared = fit_shared(
+            rows,
+            _n_columns(candidates),
+            normalize=self.normalize,
+            units=candidates.column_units,
+            groups=candidates.column_groups,
+            max_stages=int(self.max_stages),
+            on_stage=on_stage,
+        )
+        return Selection(shared.ranking, scale=shared.scale, errors=shared.errors)
+
+
+class CVEM(Selector):
+    r"""Constrained variational EM, the paper's selector (section 2).
+
+    .. math:: T_n \approx c\,W (z_n \odot L_n), \qquad z_{nk} \sim Bernoulli(\pi_k)
+
+    with the teacher T, the learner L, a selection :math:`z_n` for each sample and an orthogonal
+    rotation W. The candidates with the largest :math:`E[\pi_k]` are kept.
+
+    Parameters
+    ----------
+    solver : {"procrustes", "admm"}, default="procrustes"
+        M-step: the exact one, by a singular value decomposition, or the paper's (Eqs. 28-34).
+    normalize : {"standardize", "center"} or None, default="standardize"
+        Of both embeddings while learning: columns centred and the learner's scaled; only
+        centred; or as printed in the paper, which then prefers features that hardly vary.
+    spectral_penalty : float or "adaptive", default="adaptive"
+        :math:`\alpha` of ADMM (Eq. 28); adaptive: such that :math:`|W|_2 = 1`. Not with
+        ``solver="procrustes"``.
+    max_stages : int, default=20
+        Most stages, which are followed by 3 with a fixed rotation.
+    tol : float, default=1e-3
+        Converged if the lower bound changes by less than this for each value of the teacher.
+    cache_bytes : int, default=2147483648
+        Most memory for teacher and candidates of the training rows, which are computed anew in
+        each stage where they do not fit. The bits of the result do not depend on it.
+
+    See Also
+    --------
+    Shared : One selection for all samples.
+    Greedy : Features chosen one after the other.
+    MaskedCERF : Features that a selector chooses.
+
+    References
+    ----------
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization".
+
+    Examples
+    --------
+    >>> from cerflearn import CVEM, MaskedCERF
+    >>> MaskedCERF(selector=CVEM(solver="admm")).get_params()["selector__solver"]
+    'admm'
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = (
+        _COMMON
+        | _STAGES
+        | {
+            "solver": OneOf(("procrustes", "admm")),
+            "spectral_penalty": Number(
+                "'adaptive' or a number that is not negative", at_least=0.0, also=("adaptive",)
+            ),
+            "tol": Number("a number that is not negative", at_least=0.0),
+        }
+    )
+    _without_effect: ClassVar[tuple[NoEffect, ...]] = (
+        NoEffect(
+            "spectral_penalty",
+            "solver",
+            lambda selector: selector.solver == "procrustes",
+            "the exact M-step has no penalty; pass solver='admm'",
+        ),
+    )
+
+    def __init__(
+        self,
+        *,
+        solver: Literal["procrustes", "admm"] = "procrustes",
+        normalize: Literal["standardize", "center"] | None = "standardize",
+        spectral_penalty: float | Literal["adaptive"] = "adaptive",
+        max_stages: int = 20,
+        tol: float = 1e-3,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> None:
+        self.solver = solver
+        self.normalize = normalize
+        self.spectral_penalty = spectral_penalty
+        self.max_stages = max_stages
+        self.tol = tol
+        self.cache_bytes = cache_bytes
+
+    @property
+    def _n_reports(self) -> int:
+        """Most stages that are reported."""
+        return int(self.max_stages) + _CLOSING_STAGES
+
+    def _select(self, rows: Rows, candidates: Candidates, report: Report) -> Selection:
+        stages: list[Stage] = []
+
+        def on_stage(stage: Stage) -> None:
+            stages.append(stage)
+            if report(stage.index, "lower bound", stage.bound.total):
+                raise _StoppedError
+
+        try:
+            converged = fit_cvem(
+                rows,
+                solver=self.solver,
+                normalize=self.normalize,
+                spectral_penalty=self.spectral_penalty,
+                max_stages=int(self.max_stages),
+                n_fixed_stages=_CLOSING_STAGES,
+                tol=float(self.tol),
+                on_stage=on_stage,
+            ).converged
+        except _StoppedError:
+            converged = True  # as far as was asked
+        state = stages[-1].state
+        proba = state.feature_proba
+        units, groups = candidates.column_units, candidates.column_groups
+        return Selection(
+            rank_candidates(proba, units=units, groups=groups),
+            feature_proba=proba,
+            rotation=state.rotation,
+            scale=state.scale,
+            lower_bounds=np.array([stage.bound.total for stage in stages]),
+            converged=converged,
+        )
+
+
+class _StoppedError(Exception):
+    """A callback asked to stop."""
+
+
+SELECTORS: dict[str, type[Selector]] = {"greedy": Greedy, "shared": Shared, "cvem": CVEM}
+"""Selectors with a name; ``"random"`` is none, as it chooses nothing."""
+
+
+def make_selector(selector: Any) -> Selector:
+    """Return the selector that a parameter names or is, checked.
+
+    Parameters
+    ----------
+    selector : {"greedy", "shared", "cvem"} or Selector
+        A name stands for the defaults of its class.
+
+    Returns
+    -------
+    Selector
+        With valid parameters.
+    """
+    if isinstance(selector, str) and selector in SELECTORS:
+        return SELECTORS[selector]()
+    if not isinstance(selector, Selector):
+        names = ", ".join(repr(name) for name in SELECTORS)
+        raise invalid("selector", selector, f"{names}, 'random', or a CVEM, Shared or Greedy")
+    selector._check_parameters()
+    return selector
+
+
+def _n_columns(candidates: Candidates) -> int:
+    """Columns to keep, whole pairs."""
+    paired = candidates.feature_map.paired
+    return outputs_of(projections_for(candidates.n_outputs, paired), paired)
