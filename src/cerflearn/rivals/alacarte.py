@@ -104,7 +104,7 @@ class ALaCarte(RivalClassifier):
     ----------
     Z. Yang, A. J. Smola, L. Song and A. G. Wilson, "A la carte - learning fast kernels",
     AISTATS 2015.
-    J. Wangni, J. Zhuo and J. Zhu, "Learning Random Fourier Features by Hybrid Constrained
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained
     Optimization" (Table 4).
 
     Examples

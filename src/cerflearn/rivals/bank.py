@@ -106,7 +106,7 @@ class BaNK(RivalClassifier):
     J. B. Oliva, A. Dubey, A. G. Wilson, B. Poczos, J. Schneider and E. P. Xing, "Bayesian
     nonparametric kernel-learning", AISTATS 2016. Blocked sampling: H. Ishwaran and L. F. James,
     "Gibbs sampling methods for stick-breaking priors", JASA 2001.
-    J. Wangni, J. Zhuo and J. Zhu, "Learning Random Fourier Features by Hybrid Constrained
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained
     Optimization" (Table 4).
 
     Examples

@@ -87,7 +87,7 @@ class RandomKitchenSinks(RivalClassifier):
     ----------
     A. Rahimi and B. Recht, "Weighted sums of random kitchen sinks: replacing minimization with
     randomization in learning", NIPS 2008.
-    J. Wangni, J. Zhuo and J. Zhu, "Learning Random Fourier Features by Hybrid Constrained
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained
     Optimization" (Table 4).
 
     Examples

@@ -134,7 +134,7 @@ class MultipleKernelLearning(RivalClassifier):
     A. Rakotomamonjy, F. Bach, S. Canu and Y. Grandvalet, "SimpleMKL", JMLR 2008. Normalisation
     of the kernels: M. Kloft, U. Brefeld, S. Sonnenburg and A. Zien, "lp-norm multiple kernel
     learning", JMLR 2011.
-    J. Wangni, J. Zhuo and J. Zhu, "Learning Random Fourier Features by Hybrid Constrained
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained
     Optimization" (Table 4).
 
     Examples
