@@ -24,7 +24,7 @@ from cerflearn._validation import (
 )
 from cerflearn.engine.base import Engine
 from cerflearn.engine.blas import one_thread_blas
-from cerflearn.engine.threads import make_engine
+from cerflearn.engine.local import make_engine
 from cerflearn.estimators.cerf.callbacks import CallbackSupport, StageReports, with_callbacks
 from cerflearn.estimators.cerf.candidates import Candidates, Selection
 from cerflearn.estimators.cerf.nnls_weights import weigh
