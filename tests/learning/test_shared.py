@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cerflearn.engine.blocks import ArraySource
-from cerflearn.engine.serial import SerialEngine
+from cerflearn.engine.engines import SerialEngine
 from cerflearn.learning.orthogonal import orthogonality_defect
 from cerflearn.learning.shared import fit_shared
 from oracle.cvem import shared_selector

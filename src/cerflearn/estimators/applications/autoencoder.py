@@ -12,8 +12,7 @@ from cerflearn._validation import NoEffect
 from cerflearn.engine.blocks import BLOCK_ROWS
 from cerflearn.estimators.applications.inner_map import Transformer
 from cerflearn.estimators.applications.kernel_pca import RandomizedKernelPCA
-from cerflearn.estimators.input import read_data
-from cerflearn.estimators.training_data import to_dense
+from cerflearn.estimators.input import read_data, to_dense
 
 
 class KernelAutoencoder(RandomizedKernelPCA):

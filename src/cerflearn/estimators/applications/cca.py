@@ -22,7 +22,7 @@ from cerflearn._validation import (
 )
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.blocks import ComputedSource
-from cerflearn.engine.threads import make_engine
+from cerflearn.engine.engines import make_engine
 from cerflearn.estimators.applications.inner_map import (
     Transformer,
     check_inner_map,
