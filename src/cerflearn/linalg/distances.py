@@ -1,4 +1,4 @@
-"""Distances between rows, through matrix products."""
+"""Squared Euclidean distances between rows, through matrix products."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cerflearn._typing import Float64Array
+
 _Real = TypeVar("_Real", bound=np.floating[Any])
 
 
-def squared_distances(
-    X: NDArray[_Real], Y: NDArray[_Real], *, centred: bool = False
-) -> NDArray[_Real]:
-    r"""Squared Euclidean distances, through one matrix product.
+def squared_distances(X: NDArray[_Real], Y: NDArray[_Real]) -> NDArray[_Real]:
+    r"""Squared distances of rows about zero, such as standardised ones.
 
     .. math:: |x - y|^2 = |x|^2 + |y|^2 - 2 x^\top y
 
@@ -23,31 +23,19 @@ def squared_distances(
         Rows.
     Y : ndarray of shape (n_y, n_features)
         Other rows, or X itself.
-    centred : bool, default=False
-        Whether to subtract the mean of Y first. It changes no distance, but rows far from zero
-        lose digits without it: True for inputs as they come, False for standardised ones.
 
     Returns
     -------
     ndarray of shape (n_x, n_y)
-        In the dtype of the rows; none is negative. With ``centred``, the distance of a row of X to
-        itself is exactly 0 if Y is X.
+        In the dtype of the rows; none is negative.
 
     Examples
     --------
     >>> squared_distances(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [1.0, 0.0]]))
     array([[25.,  1.]])
     """
-    first, second = X, Y
-    if centred:
-        centre = Y.sum(axis=0) / max(1, len(Y))
-        first = X - centre
-        second = first if Y is X else Y - centre
-    squares = np.einsum("ij,ij->i", first, first), np.einsum("ij,ij->i", second, second)
-    distances = distances_from_products((2.0 * first) @ second.T, *squares)
-    if centred and Y is X:
-        np.fill_diagonal(distances, 0.0)
-    return distances
+    squares = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Y, Y)
+    return distances_from_products((2.0 * X) @ Y.T, *squares)
 
 
 def distances_from_products(
@@ -66,5 +54,36 @@ def distances_from_products(
     """
     distances: NDArray[_Real] = x_squares[:, None] + y_squares
     distances -= doubled_products
+    np.maximum(distances, 0.0, out=distances)
+    return distances
+
+
+def centred_squared_distances(X: Float64Array, Y: Float64Array) -> Float64Array:
+    """Squared distances of rows as they come, of which the mean of Y is subtracted first.
+
+    Centring changes no distance, but rows far from zero lose digits without it. The terms are
+    added in place, in another order than in :func:`squared_distances`: Gram matrices of exact
+    kernels may be large, and one array of their size is enough.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_x, n_features)
+        Rows.
+    Y : ndarray of shape (n_y, n_features)
+        Other rows, or X itself.
+
+    Returns
+    -------
+    ndarray of shape (n_x, n_y)
+        None is negative; the distance of a row to itself is exactly 0 if Y is X.
+    """
+    centre = Y.sum(axis=0) / max(1, len(Y))
+    first = X - centre
+    second = first if Y is X else Y - centre
+    distances: Float64Array = -2.0 * (first @ second.T)
+    distances += np.einsum("ij,ij->i", first, first)[:, None]
+    distances += np.einsum("ij,ij->i", second, second)
+    if Y is X:
+        np.fill_diagonal(distances, 0.0)
     np.maximum(distances, 0.0, out=distances)
     return distances

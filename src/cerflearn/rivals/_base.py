@@ -173,7 +173,7 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         return scores_of(self.feature_map_, self.head_coef_, self.head_intercept_, X)
 
     def decision_function(self, X: MatrixLike) -> FloatArray:
-        """Scores of X.
+        """Compute scores of X.
 
         Parameters
         ----------
@@ -190,7 +190,7 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         return scores.ravel() if len(self.classes_) == 2 else scores
 
     def predict(self, X: MatrixLike) -> Any:
-        """Labels of X.
+        """Predict labels of X.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         return self.classes_[index]
 
     def predict_proba(self, X: MatrixLike) -> Float64Array:
-        """Probabilities of the classes: sigmoid or softmax of scaled scores.
+        """Predict probabilities of the classes: sigmoid or softmax of scaled scores.
 
         Parameters
         ----------

@@ -50,7 +50,7 @@ class BaNK(RivalClassifier):
         Variances of the mixture have the prior mean 2 gamma, and the chain starts there; ``"cv"``
         by the leave-one-out error of kernel ridge regression on 500 training rows.
     concentration : float, default=1.0
-        c of the Dirichlet process. No effect with ``max_mixture=1``.
+        Concentration c of the Dirichlet process. No effect with ``max_mixture=1``.
     max_mixture : int, default=20
         Truncation of the process: most components of the mixture.
     random_state : int, RandomState, Generator or None, default=None

@@ -128,7 +128,7 @@ class KernelAutoencoder(RandomizedKernelPCA):
         )
 
     def encode(self, X: MatrixLike) -> Any:
-        """Codes of X; the same as ``transform``.
+        """Compute codes of X; the same as ``transform``.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class KernelAutoencoder(RandomizedKernelPCA):
         return self.decode(np.asarray(self.transform(X)))
 
     def reconstruction_error(self, X: MatrixLike) -> float:
-        r"""Normalised error: 0 is perfect, 1 no better than the mean of the training data.
+        r"""Compute the normalised error: 0 is perfect, 1 no better than the mean in training.
 
         .. math:: \frac{\sum_n |x_n - \hat x_n|^2}{\sum_n |x_n - \bar x|^2}
 
@@ -208,7 +208,7 @@ class KernelAutoencoder(RandomizedKernelPCA):
         return lost / total
 
     def score(self, X: MatrixLike, y: Any = None) -> float:  # noqa: ARG002
-        """Minus the normalised reconstruction error: higher is better, 0 at most.
+        """Return minus the normalised reconstruction error: higher is better, 0 at most.
 
         Parameters
         ----------

@@ -181,7 +181,7 @@ class RandomizedKernelCCA(
         return self
 
     def transform(self, X: MatrixLike, y: MatrixLike = None) -> Any:
-        """Canonical variates.
+        """Compute canonical variates.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class RandomizedKernelCCA(
         return first if y is None else (first, self._second_variates(y, len(first)))
 
     def score(self, X: MatrixLike, y: MatrixLike) -> float:
-        """Mean over the pairs of the correlation of their variates.
+        """Return the mean over the pairs of the correlation of their variates.
 
         Parameters
         ----------

@@ -292,7 +292,7 @@ class KernelImputer(
         return np.hstack([completed, flags])
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the inputs, and of the indicators if there are any.
+        """Return names of the inputs, and of the indicators if there are any.
 
         Parameters
         ----------

@@ -247,7 +247,7 @@ class RandomizedKernelPCA(
         return self
 
     def transform(self, X: MatrixLike) -> Any:
-        """Codes of X: its centred features in the directions of ``components_``.
+        """Compute codes of X: its centred features in the directions of ``components_``.
 
         Parameters
         ----------
