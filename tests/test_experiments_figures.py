@@ -188,15 +188,18 @@ def test_a_point_is_worse_only_beyond_one_standard_error():
 
 def test_the_summary_counts_points_and_says_which_the_paper_shows():
     results, config = made_up({"rff": 0.5, "untrained": 0.6, "cerf": 0.3, "default": 0.2})
-    line, ours = curves_page.summary("figure2", results, config)
-    assert "untrained CERF below RFF in 0 of 1 points;" in line
+    claim, table, text = curves_page.summary("figure2", results, config)
+    assert claim.startswith("The paper: trained CERF is below untrained CERF")
+    assert f"| {DATA} | 0.510 ± 0.010 | 0.610 ± 0.010 | 0.310 ± 0.010 |" in table
+    line, ours = text.splitlines()
+    assert "Untrained CERF below RFF in 0 of 1 points;" in line
     assert "trained CERF below untrained CERF in 1 of 1 points;" in line
     assert "trained CERF below RFF in 1 of 1 points (not shown in the paper)" in line
-    assert ours.startswith("our default is below trained CERF in 1 of 1 points; linear PCA,")
+    assert ours.startswith("- Our default is below trained CERF in 1 of 1 points; linear PCA,")
     assert ours.endswith("is below our default in 1.")
     results[DATA]["0"]["40"]["default"]["error"] = 0.0
     results[DATA]["1"]["40"]["default"]["error"] = 0.0
-    assert curves_page.summary("figure2", results, config)[1].endswith("default in 0.")
+    assert curves_page.summary("figure2", results, config)[-1].endswith("default in 0.")
 
 
 def test_sections_show_the_errors_and_change_with_them(figures, tmp_path):
@@ -206,7 +209,7 @@ def test_sections_show_the_errors_and_change_with_them(figures, tmp_path):
     half = abs(errors[0] - errors[1]) / 2
     assert f" {np.mean(errors):.3f} ± {half:.3f} |" in text
     assert (tmp_path / "figure3.svg").read_text().lstrip().startswith("<?xml")
-    assert "(reproduction/figure3.svg)" in text
+    assert "(figure3.svg)" in text
     assert "nan" not in text
     for seed in found["results"][DATA].values():
         seed["40"]["cerf"]["error"] = 2.0

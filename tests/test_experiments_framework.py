@@ -116,14 +116,14 @@ def test_a_verdict_allows_the_tolerance_or_one_standard_error(ours, error, bette
 
 
 def test_what_cannot_be_judged_says_why():
-    assert verdict(1.0, 0.1, None, tolerance=1.0).startswith("cannot be judged: the paper")
+    assert verdict(1.0, 0.1, None, tolerance=1.0).startswith("not compared: the paper")
     text = verdict(1.0, 0.1, 1.0, tolerance=1.0, reason="other data")
-    assert text == "cannot be judged: other data"
+    assert text == "not compared: other data"
     assert count([text, "better", "better"]) == {
         "reproduced": 0,
         "better": 2,
         "worse": 0,
-        "cannot be judged": 1,
+        "not compared": 1,
     }
 
 

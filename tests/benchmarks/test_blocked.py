@@ -1,4 +1,4 @@
-"""The protocol of section 4.1: its errors, its rules, a tiny run, and the page."""
+"""The protocol of section 4.1: its errors, its rules, a tiny run, and the pages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def protocol(module, monkeypatch):
     protocol.reduced.cache_clear()
 
 
-def test_the_page_shows_what_was_measured():
+def test_the_pages_show_what_was_measured():
     script = BENCHMARKS / "blocked.py"
     subprocess.run([sys.executable, str(script), "--check"], check=True)
 
@@ -167,12 +167,12 @@ def test_every_side_gets_the_setting_with_its_own_least_error(module):
     assert sides["equal"]["rescaled"]["factor"] == 2.0
 
 
-def test_a_tiny_run_goes_on_where_it_stopped_and_makes_a_page(protocol, module, monkeypatch):
-    blocked, page = module("blocked"), module("_blocked_page")
+def test_a_tiny_run_goes_on_where_it_stopped_and_makes_pages(protocol, module, monkeypatch):
+    blocked, tables = module("blocked"), module("_blocked_tables")
     rows = [protocol.TABLE[0], protocol.TABLE[6]]
     for name in (protocol, blocked):
         monkeypatch.setattr(name, "TABLE", rows)
-    monkeypatch.setattr(page, "CELLS", [(rows[0], f) for f in protocol.FRACTIONS])
+    monkeypatch.setattr(tables, "CELLS", [(rows[0], f) for f in protocol.FRACTIONS])
     saved = []
     results = {}
     assert not blocked.measure(blocked.QUICK, results, -np.inf, saved.append)
@@ -182,9 +182,10 @@ def test_a_tiny_run_goes_on_where_it_stopped_and_makes_a_page(protocol, module, 
     assert n_tasks == sum(len(results[s]) for s in blocked.STAGES)
     assert blocked.measure(blocked.QUICK, results, np.inf, saved.append)
     assert len(saved) == n_tasks
-    text = page.page(results)
-    assert "nan" not in text
-    table2 = page.Table2(results, results["chosen"]["reading"])
-    mean = table2.errors("cerf", page.CELLS[0], "nnls", "exact").mean()
-    assert f"{mean:.1f} ±" in text
+    pages = blocked.pages(results)
+    assert not any("nan" in text for text in pages.values())
+    table2 = tables.Table2(results, results["chosen"]["reading"])
+    for truth, name in (("exact", "blocked_tables.md"), ("teacher", "blocked.md")):
+        mean = table2.errors("cerf", tables.CELLS[0], "nnls", truth).mean()
+        assert f"{mean:.1f} ±" in pages[name]
     assert dataclasses.asdict(rows[0]) in [r["row"] for r in results["cells"]]
