@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import subprocess
-import sys
-from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture
-def module(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return import_module
-
-
-@pytest.fixture
-def protocol(module, monkeypatch):
+def protocol(load, monkeypatch):
     """The protocol on made-up data, with four blocks of candidates."""
-    protocol = module("experiments.blocked_protocol")
+    protocol = load("experiments.blocked_protocol")
     data = np.random.default_rng(0).normal(size=(150, 20)), np.zeros(150, dtype=np.int64)
     monkeypatch.setattr(protocol, "read", lambda *_: data)
     monkeypatch.setattr(protocol, "N_CANDIDATES", 64)
@@ -34,13 +22,12 @@ def protocol(module, monkeypatch):
     protocol.reduced.cache_clear()
 
 
-def test_the_pages_show_what_was_measured():
-    script = BENCHMARKS / "blocked.py"
-    subprocess.run([sys.executable, str(script), "--check"], check=True)
+def test_the_pages_show_what_was_measured(call):
+    assert call("blocked", "--check") == ""
 
 
-def test_settings_are_those_that_the_rules_choose_on_satimage(module):
-    blocked, rules = module("blocked"), module("_blocked_rules")
+def test_settings_are_those_that_the_rules_choose_on_satimage(load):
+    blocked, rules = load("blocked"), load("_blocked_rules")
     results = blocked.json.loads(blocked.RESULTS.read_text())
     for stage in ("searched", "learned", "variants", "others"):
         assert {r["row"]["data"] for r in results[stage]} == {"satimage"}
@@ -130,8 +117,8 @@ def searched_record(rules, p1, parameter, p2_scale, place, times):
     return {"row": row, "side": side, "reading": {"p2_scale": p2_scale}, "cells": cells}
 
 
-def test_the_reading_nearest_to_the_papers_table_is_chosen(module):
-    rules = module("_blocked_rules")
+def test_the_reading_nearest_to_the_papers_table_is_chosen(load):
+    rules = load("_blocked_rules")
     # At scale 2 as printed times 7; at scale 1 RFF is too low beside CERF.
     searched = [
         searched_record(rules, p1, parameter, p2_scale, place, factors[place])
@@ -146,8 +133,8 @@ def test_the_reading_nearest_to_the_papers_table_is_chosen(module):
     assert rules.choose_reading(searched) == {"p2_scale": 2.0, "unit": 0.5, "meaning": "median"}
 
 
-def test_every_side_gets_the_setting_with_its_own_least_error(module):
-    rules = module("_blocked_rules")
+def test_every_side_gets_the_setting_with_its_own_least_error(load):
+    rules = load("_blocked_rules")
     learned = [
         record("cerf", {"equal": 3, "nnls": 1}, spread=1.0),
         record("cerf", {"equal": 2, "nnls": 2}, spread=2.0),
@@ -167,8 +154,8 @@ def test_every_side_gets_the_setting_with_its_own_least_error(module):
     assert sides["equal"]["rescaled"]["factor"] == 2.0
 
 
-def test_a_tiny_run_goes_on_where_it_stopped_and_makes_pages(protocol, module, monkeypatch):
-    blocked, tables = module("blocked"), module("_blocked_tables")
+def test_a_tiny_run_goes_on_where_it_stopped_and_makes_pages(protocol, load, monkeypatch):
+    blocked, tables = load("blocked"), load("_blocked_tables")
     rows = [protocol.TABLE[0], protocol.TABLE[6]]
     for name in (protocol, blocked):
         monkeypatch.setattr(name, "TABLE", rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
@@ -12,13 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 PARTS = ("accuracy", "mnist60k", "frontier", "regression", "speed")
-
-
-def run(*arguments):
-    command = [sys.executable, str(BENCHMARKS / "predictors.py"), *map(str, arguments)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.fixture(scope="module")
@@ -27,15 +20,15 @@ def output(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def said(output):
+def said(output, call):
     """What each sub-command prints when run alone."""
-    return {part: run(part, "--tiny", "--seeds", 1, "--output", output) for part in PARTS}
+    options = ("--tiny", "--seeds", 1, "--output", output)
+    return {part: call("predictors", part, *options) for part in PARTS}
 
 
 @pytest.fixture
-def summary(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("_predictors_summary")
+def summary(load):
+    return load("_predictors_summary")
 
 
 @pytest.mark.parametrize(
@@ -64,18 +57,25 @@ def test_models_stay_within_their_budgets(said, output):
                 assert (row["score"] is None) == bool(row["note"])
 
 
-def test_what_was_measured_is_not_measured_again(said, output):
+def test_what_was_measured_is_not_measured_again(said, output, call):
     before = output.read_bytes()
-    again = run("all", "--tiny", "--seeds", 1, "--output", output)
+    again = call("predictors", "all", "--tiny", "--seeds", 1, "--output", output)
     assert "] accuracy" not in again
     assert f"all there: {output}" in again
     assert output.read_bytes() == before
-    shown = run("show", "--output", output)
+
+
+def test_the_script_shows_what_was_measured(said, output):
+    script = Path(__file__).parents[2] / "benchmarks" / "predictors.py"
+    command = [sys.executable, str(script), "show", "--output", str(output)]
+    shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert all(f"\n{part}\n" in shown for part in PARTS)
 
 
-def test_no_piece_starts_when_time_is_up(tmp_path):
-    out = run("accuracy", "--tiny", "--minutes", -1, "--output", tmp_path / "new.json")
+def test_no_piece_starts_when_time_is_up(tmp_path, call):
+    out = call(
+        "predictors", "accuracy", "--tiny", "--minutes", -1, "--output", tmp_path / "new.json"
+    )
     assert out.splitlines()[-1] == "time is up: run again to go on"
 
 
@@ -150,8 +150,8 @@ def test_rate_and_epochs_of_the_rival_are_chosen_on_held_out_rows(summary):
 
 
 @pytest.mark.skipif("CERF_DATA" not in os.environ, reason="needs the data in CERF_DATA")
-def test_letter_has_the_paper_split_and_raw_hides_a_column(summary):
-    data = importlib.import_module("_predictors_data")
+def test_letter_has_the_paper_split_and_raw_hides_a_column(load):
+    data = load("_predictors_data")
     letter = data.letter(0)
     assert letter.X_train.shape == (5_375, 70)
     assert letter.X_test.shape == (46_777, 70)
@@ -170,9 +170,8 @@ def test_letter_has_the_paper_split_and_raw_hides_a_column(summary):
 
 
 @pytest.fixture
-def render(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("render_predictors")
+def render(load):
+    return load("render_predictors")
 
 
 def test_the_page_shows_what_was_measured(render):
