@@ -28,10 +28,10 @@ NAMES_OF_CERF = {
 def summary(results: Results, config: Config) -> list[str]:
     """Return means of each dataset beside the paper's, and counts over its cells."""
     judged = judged_cells(config)
-    lines = [_gain_line(results, judged, head) for head in HEADS]
+    lines = [" ".join(_gain_line(results, judged, head) for head in HEADS)]
     lines.append(_verdict_line(results, judged))
     lines += [_choice_line(results, judged, n) for n in NAMES_OF_CERF if n in config["maps"]]
-    lines += [_default_line(results, judged, head) for head in HEADS]
+    lines.append(" ".join(_default_line(results, judged, head) for head in HEADS))
     if "linear" in config["maps"]:
         lines.append(_linear_line(results, judged))
     if "classifier" in config["predictors"]:

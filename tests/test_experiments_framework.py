@@ -147,10 +147,11 @@ def test_standard_errors_have_one_degree_of_freedom_less():
 
 
 def test_markdown_becomes_safe_html():
-    text = "# A & B\n\n- **x** < `<b>`\n- [y](z.md)\n\n| a | b |\n| --- | --- |\n| 1 | <i> |\n\n"
+    text = "# A & B\n\n## [C d](e.md)\n\n"
+    text += "- **x** < `<b>`\n- [y](z.md)\n\n| a | b |\n| --- | --- |\n| 1 | <i> |\n\n"
     text += "```\nx\n\n<y>\n```\n\n![c](p.svg)\n"
     assert markdown.to_html(text, lambda address: f"[{address}]") == (
-        '<h1 id="a--b">A &amp; B</h1>\n'
+        '<h1 id="a--b">A &amp; B</h1>\n<h2 id="c-d"><a href="e.md">C d</a></h2>\n'
         "<ul><li><strong>x</strong> &lt; <code>&lt;b&gt;</code></li>"
         '<li><a href="z.md">y</a></li></ul>\n'
         "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>&lt;i&gt;</td></tr></table>\n"
