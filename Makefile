@@ -41,14 +41,14 @@ bench: $(VENV)/.ready-test  ## feature maps against their rivals, one run; write
 	$(ENV) $(BIN)/python benchmarks/transform.py
 	$(BIN)/python benchmarks/render.py
 
-bench-blocked: $(VENV)/.ready-test  ## blocked CERF against blocked RFF (Table 2); needs CERF_DATA; writes docs/blocked.md
+bench-blocked: $(VENV)/.ready-test  ## blocked CERF against blocked RFF (Table 2); needs CERF_DATA; writes docs/blocked.md and blocked_tables.md
 	$(ENV) $(BIN)/python benchmarks/blocked.py --fresh
 
-bench-predictors: $(VENV)/.ready-test  ## predictors against goals and rivals; needs CERF_DATA; writes docs/predictors.md
+bench-predictors: $(VENV)/.ready-test  ## predictors against rivals at equal cost; needs CERF_DATA; writes docs/predictors.md
 	$(ENV) $(BIN)/python benchmarks/predictors.py all
 	$(BIN)/python benchmarks/render_predictors.py
 
-bench-selection: $(VENV)/.ready-test  ## what selectors bring and cost; needs CERF_DATA; writes docs/selection.md
+bench-selection: $(VENV)/.ready-test  ## accuracy and cost of selectors; needs CERF_DATA; writes docs/selection.md
 	$(ENV) $(BIN)/python benchmarks/selection.py all
 	$(ENV) $(BIN)/python benchmarks/render_selection.py
 
@@ -56,7 +56,7 @@ reproduce: $(VENV)/.ready-test  ## the paper's tables and figures, one seed, und
 	$(BIN)/python -m experiments run --size quick --jobs 2
 	$(BIN)/python -m experiments render --size quick
 
-reproduce-full: $(VENV)/.ready-test  ## the paper's protocol, under 100 minutes, goes on where it was stopped; writes experiments/results and docs/reproduction.md
+reproduce-full: $(VENV)/.ready-test  ## the paper's protocol, under 100 minutes, goes on where it was stopped; writes experiments/results, docs/reproduction.md and its tables
 	$(BIN)/python -m experiments run --size full --jobs 2
 	$(BIN)/python -m experiments render --size full
 
