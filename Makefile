@@ -8,7 +8,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(CPP)
 ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .NOTPARALLEL:
-.PHONY: help demo test test-sklearn lint format bench bench-blocked bench-predictors bench-selection reproduce reproduce-full sanitize clean
+.PHONY: help demo test test-bits test-sklearn lint format bench bench-blocked bench-predictors bench-selection reproduce reproduce-full sanitize clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,14 +16,17 @@ help:  ## list the targets
 demo: $(VENV)/.ready-report  ## accuracy against MACs and time on bundled data, beside rivals
 	$(BIN)/cerf demo
 
-test: $(VENV)/.ready-test  ## all tests (under 10 minutes on two cores)
-	$(ENV) $(BIN)/python -m pytest
+test: $(VENV)/.ready-test  ## all tests, in parallel (under 6 minutes on two cores)
+	$(ENV) $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+test-bits: $(VENV)/.ready-test  ## fitted arrays and outputs against recorded digests, on the CPU they were recorded on
+	$(ENV) PYTHONPATH=tests $(BIN)/python -m digests.record --compare
 
 test-sklearn: $(VENV)/.ready-test  ## scikit-learn's estimator checks on the newest and the oldest supported version
-	$(ENV) $(BIN)/python -m pytest tests/estimators tests/rivals
+	$(ENV) $(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/estimators tests/rivals
 	$(MAKE) VENV=.venv-oldest .venv-oldest/.ready-test
 	.venv-oldest/bin/python -m pip install --quiet 'scikit-learn==1.6.*' 'numpy==2.2.*' 'scipy==1.14.*'
-	$(ENV) .venv-oldest/bin/python -m pytest tests/estimators tests/rivals
+	$(ENV) .venv-oldest/bin/python -m pytest --numprocesses auto --dist worksteal tests/estimators tests/rivals
 
 lint: $(VENV)/.ready-dev  ## ruff, mypy, clang-format, codespell
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""Put the measured speed into README.md and cpp/README.md, between their markers.
+"""Put the measured speed into docs/speed.md and cpp/README.md, between their markers.
 
 python benchmarks/render.py            # from benchmarks/results/transform.json
 python benchmarks/render.py --check    # fail if a page does not show what was measured
@@ -97,7 +97,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="change nothing, compare")
     check = parser.parse_args().check
     results = json.loads(RESULTS.read_text())
-    for page, table in (("README.md", summary(results)), ("cpp/README.md", details(results))):
+    for page, table in (("docs/speed.md", summary(results)), ("cpp/README.md", details(results))):
         path = ROOT / page
         text = path.read_text()
         wanted = filled(text, table)
