@@ -255,7 +255,7 @@ def _centre(grams: Float64Array, means: Float64Array) -> None:
 def _unit_variance(grams: Float64Array) -> Float64Array:
     """Divide Gram matrices by their mean diagonals, (n_kernels,), in place; 1 where it is 0."""
     scale = np.einsum("mii->m", grams) / grams.shape[1]
-    scale = np.where(scale > 1e-12, scale, 1.0)  # a kernel that tells no rows apart
+    scale = np.where(scale > 1e-12, scale, 1.0)  # a kernel that is constant on the rows
     grams /= scale[:, None, None]
     return scale
 
