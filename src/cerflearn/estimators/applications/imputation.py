@@ -29,6 +29,7 @@ FARTHEST = 5.0
 """Inputs farther from their mean, in standard deviations, are read as this."""
 
 _ROUNDING_SPREAD = 1e-12  # a spread of this share of the mean is rounding
+_LEAST_SPREAD = float(np.sqrt(np.finfo(np.float64).tiny))  # its square has all its digits
 _BLOCK_COLUMNS = 8  # columns of one piece of work
 
 
@@ -112,7 +113,14 @@ class ImputationStage:
         return cost(self.feature_map) + head
 
 
-def standardise(X: Any, missing: BoolArray) -> tuple[Float64Array, Float64Array, Float64Array]:
+def column_label(column: int, names: Any) -> str:
+    """``Column 3``, with its name if columns have names, for messages."""
+    return f"Column {column}" if names is None else f"Column {column} ({names[column]!r})"
+
+
+def standardise(
+    X: Any, missing: BoolArray, names: Any = None
+) -> tuple[Float64Array, Float64Array, Float64Array]:
     """X in units of its known values, 0 where missing; their means and standard deviations.
 
     The standard deviation of a constant column is given as 1. Columns that vary by so much, or by
@@ -126,21 +134,21 @@ def standardise(X: Any, missing: BoolArray) -> tuple[Float64Array, Float64Array,
         means = np.where(varies, known.sum(axis=0) / counts, highest)
         values = np.where(missing, 0.0, known - means)
         spread = np.sqrt(np.square(values).sum(axis=0) / counts)
-    _check_spread(varies, spread)
+    _check_spread(varies, spread, names)
     constant = ~varies | (spread <= _ROUNDING_SPREAD * np.abs(means))
     scales = np.where(constant, 1.0, spread)
     return np.where(constant, 0.0, values / scales), means, scales
 
 
-def _check_spread(varies: BoolArray, spread: Float64Array) -> None:
-    """Refuse columns of which the standard deviation is not finite, or 0 though they vary."""
-    refused = np.flatnonzero(varies & ~((spread > 0.0) & (spread < np.inf)))
+def _check_spread(varies: BoolArray, spread: Float64Array, names: Any) -> None:
+    """Refuse columns that vary, but whose variance is infinite or below normal numbers."""
+    refused = np.flatnonzero(varies & ~((spread >= _LEAST_SPREAD) & (spread < np.inf)))
     if len(refused):
         column = int(refused[0])
-        much = "too little" if spread[column] == 0.0 else "too much"
+        much = "too little" if spread[column] < _LEAST_SPREAD else "too much"
         raise ValueError(
-            f"Column {column} of X varies {much} for its variance to be a number: scale X, for "
-            "example with StandardScaler."
+            f"{column_label(column, names)} of X varies {much} for its variance to be a number: "
+            "scale X, for example with StandardScaler."
         )
 
 

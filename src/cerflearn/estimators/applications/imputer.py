@@ -28,6 +28,7 @@ from cerflearn.estimators.applications.imputation import (
     ImputationStage,
     StageOptions,
     check_range,
+    column_label,
     complete,
     standardise,
     train_stages,
@@ -244,7 +245,8 @@ class KernelImputer(
             indicator = MissingIndicator(missing_values=self.missing_values, error_on_new=False)
             self.indicator_ = indicator.fit(X)
         self._covered = np.any(patterns, axis=0) if isinstance(patterns, np.ndarray) else None
-        values, self.statistics_, self.scale_ = standardise(X, missing)
+        names = getattr(self, "feature_names_in_", None)
+        values, self.statistics_, self.scale_ = standardise(X, missing, names)
         n_copies = 1 if has_one_pattern(self.patterns) else self._copies(len(X))
         hidden = hide_values(missing, patterns, n_copies, rng)
         with one_thread_blas():
@@ -329,11 +331,9 @@ class KernelImputer(
             raise ValueError("X has one sample (n_samples = 1): KernelImputer needs two or more.")
         empty = np.flatnonzero(missing.all(axis=0))
         if len(empty):
-            column = int(empty[0])
-            names = getattr(self, "feature_names_in_", None)
-            name = f" ({names[column]!r})" if names is not None else ""
+            label = column_label(int(empty[0]), getattr(self, "feature_names_in_", None))
             raise ValueError(
-                f"Column {column}{name} of X has no value at all in the {len(X)} training rows: "
+                f"{label} of X has no value at all in the {len(X)} training rows: "
                 "drop it, or fill it with a constant."
             )
 
