@@ -43,7 +43,7 @@ from cerflearn.linalg.ridge import ridge_weights
 DEFAULT_CODES = 15
 """Number of codes unless told otherwise, as in the paper."""
 
-_LARGEST_INPUT = 1e140  # its square times the number of entries is still a number
+_LARGEST_REGRESSED = 1e140  # its square times the number of entries is still a number
 _PCA_ATTRIBUTES = ("components_", "moments_", "inverse_weights_", "inverse_mean_")
 
 
@@ -325,10 +325,10 @@ class RandomizedKernelPCA(
         inverse = bool(self.fit_inverse_transform)
         if inverse:
             largest = max(float(X.max()), -float(X.min()))
-            if largest > _LARGEST_INPUT:
+            if largest > _LARGEST_REGRESSED:
                 raise ValueError(
-                    f"X holds values of {largest:.3e}, above {_LARGEST_INPUT:g}, which cannot be "
-                    "regressed on codes: scale X, for example with StandardScaler."
+                    f"X holds values of {largest:.3e}, above {_LARGEST_REGRESSED:g}, which cannot "
+                    "be regressed on codes: scale X, for example with StandardScaler."
                 )
         n_threads = thread_count(self.n_jobs, X.shape[0])
         engine = feature_engine(self.feature_map_, X, n_threads, with_inputs=inverse)
