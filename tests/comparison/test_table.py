@@ -44,7 +44,9 @@ def test_best_is_the_most_accurate_that_is_paid_for(found):
     assert found.best(100)["score"] == 0.8
     assert found.best(150)["method"] == "linear"
     assert found.best(10_000)["macs"] == 190  # the cheaper of two equals
-    with pytest.raises(ValueError, match="macs=50 pays for no model: the cheapest costs 99"):
+    with pytest.raises(
+        ValueError, match="macs=50 is too small for any model: the cheapest costs 99"
+    ):
         found.best(50)
     with pytest.raises(ValueError, match="macs='a' is not valid"):
         found.best("a")
@@ -129,3 +131,33 @@ def test_regression_is_drawn_as_explained_share(found):
 def test_picture_refuses_another_axis(found):
     with pytest.raises(ValueError, match="against='bytes' is not valid"):
         found.plot(against="bytes")
+
+
+def test_it_shows_as_its_table_at_the_prompt_too(found):
+    assert repr(found) == str(found)
+
+
+def test_a_limited_model_says_so_in_its_line(found):
+    found.rows[2]["note"] = "limited to 12 features for 10 training rows"
+    (line,) = (line for line in repr(found).splitlines() if "limited" in line)
+    assert line.split()[:3] == ["100", "cerf", "100"]
+    assert line.endswith("  limited to 12 features for 10 training rows")
+
+
+def test_notebooks_show_a_table_with_every_row_escaped(found):
+    found.rows[0]["note"] = "failed with ValueError: <b> & 'c'"
+    html = Frontier(found.rows, "accuracy", "a < b")._repr_html_()
+    assert html.startswith("<table>")
+    assert html.endswith("</table>")
+    assert "<caption>a &lt; b</caption>" in html
+    assert "failed with ValueError: &lt;b&gt; &amp; &#x27;c&#x27;" in html
+    assert html.count("<tr>") == html.count("</tr>") == 1 + len(found.rows)
+    assert html.count("<td ") == 8 * len(found.rows)
+    assert html.index(">cerf<") < html.index(">rff<") < html.index(">linear<")
+
+
+def test_methods_without_a_model_are_named_in_the_picture(found):
+    rows = [*found.rows, row("mlp", 100, None, note="failed with ValueError: x")]
+    axes = Frontier(rows, "accuracy").plot()
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert sorted(names) == ["cerf", "linear", "mlp (no model)", "rff"]

@@ -21,7 +21,7 @@ _LEAST_ERROR = 0.1  # per cent
 _STYLES = {"cerf": {"linewidth": 2.5, "color": "black", "zorder": 5}}
 
 
-def draw(frontier: Frontier, path: Any, ax: Any, against: str) -> Any:
+def draw_frontier(frontier: Frontier, path: Any, ax: Any, against: str) -> Any:
     """Draw one line for each method; see :meth:`Frontier.plot`."""
     check_choice("against", against, tuple(_LABELS))
     ax = _new_axes() if ax is None else ax
@@ -36,15 +36,14 @@ def draw(frontier: Frontier, path: Any, ax: Any, against: str) -> Any:
         _scale_by_error(ax)
     else:
         ax.set_ylabel("explained share of the variance, R²")
-    if frontier.fitted:
-        ax.legend(fontsize=8)
+    _add_legend(ax, frontier)
     if path is not None:
         ax.figure.savefig(path, dpi=120)
     return ax
 
 
 def _new_axes() -> Any:
-    """Axes of a figure that is on nobody's screen."""
+    """Axes of a new figure that no window shows."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -72,6 +71,20 @@ def _draw_line(ax: Any, method: str, rows: list[dict[str, Any]], column: str, me
     )
 
 
+def _add_legend(ax: Any, frontier: Frontier) -> None:
+    """Name every method, those without a model last."""
+    from matplotlib.lines import Line2D
+
+    handles, labels = ax.get_legend_handles_labels()
+    fitted = {row["method"] for row in frontier.fitted}
+    for method in dict.fromkeys(row["method"] for row in frontier.rows):
+        if method not in fitted:
+            handles.append(Line2D([], [], linestyle="none"))
+            labels.append(f"{method} (no model)")
+    if handles:
+        ax.legend(handles, labels, fontsize=8)
+
+
 def _scale_by_factors(ax: Any) -> None:
     """Cost on a logarithmic axis with plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -83,7 +96,7 @@ def _scale_by_factors(ax: Any) -> None:
 
 
 def _scale_by_error(ax: Any) -> None:
-    """Equal factors of the error are equally long; the marks say accuracy."""
+    """Error on a logarithmic axis, with ticks labelled by accuracy."""
     from matplotlib.ticker import NullLocator
 
     errors = [y for container in ax.containers for y in container.lines[0].get_ydata()]
