@@ -261,10 +261,10 @@ def _split_rows(dataset: Dataset, test_size: float, seed: int) -> Any:
 def _standardise(y: Float64Array, y_test: Float64Array) -> tuple[Float64Array, Float64Array]:
     """Targets with mean 0 and deviation 1 in the training rows.
 
-    They are divided by the greatest magnitude first: squares of numbers beyond 1e154 overflow.
+    They are divided by a power of two first, which rounds nothing: squares of numbers beyond
+    1e154 overflow, and those below 1e-162 vanish.
     """
-    largest = np.abs(y).max(axis=0)
-    unit = np.where(largest > 0.0, largest, 1.0)
+    unit = np.ldexp(1.0, np.frexp(np.abs(y).max(axis=0))[1] - 1)
     with np.errstate(over="ignore"):
         y, y_test = y / unit, y_test / unit
     if not np.isfinite(y_test).all():
