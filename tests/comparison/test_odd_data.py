@@ -134,6 +134,14 @@ def test_test_rows_far_beyond_the_training_rows_are_refused(normal):
         frontier(X, y, 30, ["linear"], test_set=(1e60 * X, y))
 
 
+@pytest.mark.parametrize("value", [1e120, 1e308])
+def test_test_targets_far_beyond_the_training_targets_are_refused(normal, value):
+    X, _ = normal
+    y = X[:, 1]
+    with pytest.raises(ValueError, match="Test targets are too far from the training targets"):
+        frontier(X, y, 30, ["linear"], test_set=(X, np.r_[value, y[1:]]))
+
+
 def test_a_method_that_raises_is_told_in_its_row(normal, monkeypatch):
     def broken(training, macs):
         raise MemoryError("no room\nfor this")
@@ -213,3 +221,10 @@ def test_one_hot_targets_take_memory_of_rows_times_classes():
     targets = training.targets
     assert targets.shape == (3, n_classes)
     np.testing.assert_array_equal(targets.nonzero(), [[0, 1, 2], [0, 7, 9]])
+
+
+@pytest.mark.parametrize("method", ["linear", "mlp"])
+def test_classes_of_few_rows_are_no_warning(method):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    found = frontier(X, np.arange(60) % 25, 200, [method], task="classification")
+    assert found.rows[0]["note"] == ""

@@ -72,7 +72,7 @@ def test_table_shows_every_row_the_best_of_a_budget_first(found):
         ("100", "cerf"), ("100", "rff"), ("100", "linear"),
         ("200", "cerf"), ("200", "rff"), ("200", "linear"),
     ]  # fmt: skip
-    assert lines[2].split()[2:] == ["100", "80.00", "±", "1.00", "0.10", "1.5", "12"]
+    assert lines[2].split()[2:] == ["100", "80.00", "±", "1.00", "0.100", "1.5", "12"]
     assert lines[4].endswith("left out: a linear model costs 150 MACs")
 
 
@@ -112,6 +112,24 @@ def test_picture_has_a_line_for_each_method(found, against, tmp_path):
     marks = [text.get_text() for text in axes.get_yticklabels()]
     places = axes.get_yticks()
     assert all(100.0 - place == float(mark) for place, mark in zip(places, marks, strict=True))
+
+
+@pytest.mark.parametrize("scores", [(1.0, 0.9), (1.0, 1.0), (0.0, 0.5), (None, None)])
+def test_every_point_is_inside_the_picture(scores):
+    axes = Frontier(
+        [row("rff", 9 + i, s, note="x") for i, s in enumerate(scores)], "accuracy"
+    ).plot()
+    axes.figure.canvas.draw()
+    (left, right), (bottom, top) = axes.get_xlim(), sorted(axes.get_ylim())
+    for container in axes.containers:
+        for x, y in container.lines[0].get_xydata():
+            assert left < x < right
+            assert bottom < y < top
+
+
+def test_accuracies_that_are_nearly_equal_are_marked():
+    axes = Frontier([row("rff", 9, 0.9621), row("mlp", 9, 0.9643)], "accuracy").plot()
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["96.21", "96.43"]
 
 
 def test_picture_goes_where_it_is_told(found):

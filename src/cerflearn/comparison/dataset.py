@@ -23,6 +23,7 @@ TASKS = ("auto", "classification", "regression")
 
 _MIN_ROWS = 4
 _MIN_ROWS_PER_CLASS = 5  # on average; with fewer, y may be numbers that happen to be whole
+_MAX_TARGET = 1e100  # of standardised test targets, whose squares are summed
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +69,8 @@ def read_dataset(X: Any, y: Any, task: str) -> Dataset:
     X, y = _read_inputs(X, "X"), _read_targets(y, "y")
     check_consistent_length(X, y)
     if len(X) < _MIN_ROWS:
-        raise ValueError(f"X has {len(X)} rows: a comparison needs {_MIN_ROWS} or more.")
+        rows = "1 row" if len(X) == 1 else f"{len(X)} rows"
+        raise ValueError(f"X has {rows}: a comparison needs {_MIN_ROWS} or more.")
     if task == "auto":
         task = _guess_task(y)
     if task == "regression":
@@ -267,8 +269,11 @@ def _standardise(y: Float64Array, y_test: Float64Array) -> tuple[Float64Array, F
     unit = np.ldexp(1.0, np.frexp(np.abs(y).max(axis=0))[1] - 1)
     with np.errstate(over="ignore"):
         y, y_test = y / unit, y_test / unit
-    if not np.isfinite(y_test).all():
-        raise ValueError("The test targets are too far from the training targets: check units.")
-    mean, deviation = y.mean(axis=0), y.std(axis=0)
-    deviation = np.where(y.max(axis=0) > y.min(axis=0), deviation, 1.0)
-    return (y - mean) / deviation, (y_test - mean) / deviation
+        mean, deviation = y.mean(axis=0), y.std(axis=0)
+        deviation = np.where(y.max(axis=0) > y.min(axis=0), deviation, 1.0)
+        y_test = (y_test - mean) / deviation
+    if np.abs(y_test).max() > _MAX_TARGET:
+        raise ValueError(
+            "Test targets are too far from the training targets to compute R2: check their units."
+        )
+    return (y - mean) / deviation, y_test

@@ -3,7 +3,8 @@ r"""The methods that are compared: each fits the best model it can within a budg
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -56,8 +57,7 @@ def _linear_scores(training: TrainingSet, penalty: float | None) -> tuple[Any, A
         coef, bias = fit.head, fit.bias
     else:
         model = LogisticRegression(C=1.0 / (penalty * training.n_samples), max_iter=300)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with _expected_warnings_ignored():
             model.fit(training.X, training.y)
         coef, bias = model.coef_.T, model.intercept_
         if len(model.classes_) < training.n_classes:  # a class is missing among these rows
@@ -114,8 +114,7 @@ def _perceptron(
         parameters |= {"learning_rate_init": rate, "max_iter": 200}
     kind = MLPClassifier if training.n_classes else MLPRegressor
     model = kind(**parameters)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with _expected_warnings_ignored():
         model.fit(training.X, training.y)
     counted = cost(model)
     if training.n_classes and len(model.classes_) < training.n_classes:
@@ -167,6 +166,15 @@ def _fit_predictor(training: TrainingSet, macs: int, parameters: dict[str, Any])
         return classes[scores.argmax(axis=1)]
 
     return FittedModel(predict, cost(model), feature_map.n_projections)
+
+
+@contextmanager
+def _expected_warnings_ignored() -> Iterator[None]:
+    """Fit without warnings of iterations that end early and of classes that have few rows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        yield
 
 
 def _check_least(training: TrainingSet, macs: int) -> None:

@@ -16,7 +16,22 @@ _LABELS = {
     "time": "microseconds per prediction, one thread",
 }
 _COLUMNS = {"macs": "macs", "time": "microseconds"}
-_ACCURACIES = (50, 60, 70, 80, 85, 90, 93, 95, 97, 98, 99, 99.5)  # marked on the axis, per cent
+_ACCURACIES = (
+    0,
+    25,
+    50,
+    60,
+    70,
+    80,
+    85,
+    90,
+    93,
+    95,
+    97,
+    98,
+    99,
+    99.5,
+)  # marked on the axis, per cent
 _LEAST_ERROR = 0.1  # per cent
 _STYLES = {"cerf": {"linewidth": 2.5, "color": "black", "zorder": 5}}
 
@@ -100,14 +115,17 @@ def _scale_by_error(ax: Any) -> None:
     from matplotlib.ticker import NullLocator
 
     errors = [y for container in ax.containers for y in container.lines[0].get_ydata()]
-    perfect = min(errors, default=1.0) < _LEAST_ERROR
-    if perfect:  # no logarithm of an error of zero
-        ax.set_yscale("symlog", linthresh=_LEAST_ERROR)
+    if min(errors, default=1.0) < _LEAST_ERROR:  # no logarithm of an error of zero
+        linear_up_to = max(_LEAST_ERROR, min((e for e in errors if e > 0.0), default=0.0) / 4.0)
+        ax.set_yscale("symlog", linthresh=linear_up_to)
+        low, high = -0.3 * linear_up_to, 1.3 * max(*errors, linear_up_to)
     else:
         ax.set_yscale("log")
-    low, high = sorted(ax.get_ylim())
-    low = 0.0 if perfect else low
+        low, high = sorted(ax.get_ylim())
     marks = [mark for mark in (*_ACCURACIES, 100) if low <= 100 - mark <= high]
+    if len(marks) < 2:  # all are alike: the accuracies themselves, to two digits
+        values = sorted({round(100.0 - error, 2) for error in errors})
+        marks = values[:: 1 + len(values) // 5]
     ax.set_yticks([100 - mark for mark in marks], [f"{mark:g}" for mark in marks])
     ax.yaxis.set_minor_locator(NullLocator())
     ax.set_ylim(high, low)

@@ -44,6 +44,8 @@ def run_method(name: str, budget: int, split: TrainTestSplit) -> Run:
         if not np.isfinite(predicted).all():
             raise ArithmeticError("predictions are not finite")
         score = split.training.score(predicted, split.y_test)
+        if not np.isfinite(score):
+            raise ArithmeticError("predictions are too large to compute their error")
         microseconds = time_per_row(model.predict, split.X_test)
     except BudgetTooSmallError as reason:
         return Run(seed, None, note=str(reason))

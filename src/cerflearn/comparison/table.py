@@ -161,9 +161,14 @@ class Frontier:
         return [(name.format(metric=metric), width, side) for name, width, side in _COLUMNS]
 
     def _sorted_rows(self) -> list[Row]:
-        """Rows by budget, the highest score first, those without a model last."""
-        scores = {id(row): -np.inf if row["score"] is None else row["score"] for row in self.rows}
-        return sorted(self.rows, key=lambda row: (row["budget"], -scores[id(row)]))
+        """Rows by budget, the highest score and then the cheapest first, without a model last."""
+
+        def order(row: Row) -> tuple[int, float, int]:
+            if row["score"] is None:
+                return row["budget"], np.inf, 0
+            return row["budget"], -row["score"], row["macs"]
+
+        return sorted(self.rows, key=order)
 
     def _cells(self, row: Row) -> tuple[list[str], str]:
         """Cells of a row, and its note; two cells if there is no model."""
@@ -177,7 +182,7 @@ class Frontier:
         numbers = [
             f"{row['macs']:,}",
             score if np.isnan(row["error"]) else f"{score} ± {error}",
-            f"{row['microseconds']:.2f}",
+            f"{row['microseconds']:.3f}",
             f"{row['fit_seconds']:.1f}",
             f"{row['size']:,}",
         ]
