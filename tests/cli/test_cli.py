@@ -13,6 +13,10 @@ from cerflearn.cli import demo
 from cerflearn.cli.main import COMMANDS, main
 from cerflearn.comparison.table import Frontier
 
+needs_full_device = pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="no device that is always full"
+)
+
 
 def run(*arguments):
     return CliRunner().invoke(main, list(arguments))
@@ -126,6 +130,7 @@ def test_demo_refuses_a_picture_it_could_not_write_before_it_starts(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.png"]
 
 
+@needs_full_device
 def test_a_picture_that_fails_after_the_run_is_an_error(small_demo, tmp_path):
     picture = tmp_path / "full.png"
     picture.symlink_to("/dev/full")
@@ -176,7 +181,7 @@ def test_demo_without_a_model_of_random_features_says_so():
     assert "no model of random Fourier features" in demo._summary(Frontier([], "accuracy"))
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@needs_full_device
 @pytest.mark.parametrize("arguments", ["--help", "info", "info --help", "--version"])
 def test_a_full_disk_is_one_line(arguments):
     code = "from cerflearn.cli.main import main; main()"

@@ -94,6 +94,8 @@ def test_missing_labels_are_refused(normal):
         (["a", 1] * 40, {}, "y has labels of different types"),
         (["a", "b"] * 40, {"task": "regression"}, "y has labels that are no numbers"),
         ([0.5] * 80, {}, "y has one value"),
+        (np.full(80, b"a"), {}, "y has labels .* neither text nor numbers"),
+        (3, {}, "y has 0 dimensions"),
         (np.ones((80, 0)), {}, "y has no columns"),
         (np.ones((80, 2, 2)), {}, "y has 3 dimensions"),
         (0.5 + np.arange(80), {"test_size": 0.01}, "R2 needs two or more test rows"),
@@ -104,6 +106,18 @@ def test_targets_that_cannot_be_compared_are_refused(normal, y, options, message
     y = np.array(y, dtype=object) if isinstance(y, list) and y[1] == 1 else np.asarray(y)
     with pytest.raises(ValueError, match=message):
         frontier(normal[0], y, 30, ["linear"], **options)
+
+
+@pytest.mark.parametrize("kind", ["category", "string", "Int64", "boolean", "float16", "object"])
+def test_labels_may_be_of_any_type_of_pandas(normal, kind):
+    pd = pytest.importorskip("pandas")
+    X, y = normal
+    plain = frontier(X, y, 30, ["linear"]).rows[0]["score"]
+    if kind in ("category", "string", "object"):
+        labels = pd.Series(np.where(y > 0, "yes", "no"), dtype=kind)
+    else:
+        labels = pd.Series(y).astype(kind)
+    assert frontier(X, labels, 30, ["linear"]).rows[0]["score"] == plain
 
 
 def test_too_few_rows_are_refused(normal):

@@ -99,7 +99,8 @@ def _read_cells(path: Path) -> CSVTable:
     for row, line in zip(rows, lines, strict=True):
         if len(row) != len(header):
             raise click.ClickException(
-                f"{_where(name, line)} has {len(row)} values, the header {len(header)}."
+                f"{_where(name, line)} has {len(row)} value{'s' * (len(row) > 1)}, the header has "
+                f"{len(header)}."
             )
     return CSVTable(name, header, rows[1:], lines[1:])
 
@@ -192,7 +193,7 @@ def _check_inputs(table: CSVTable, columns: dict[int, list[float | None]]) -> No
                 wrong.append(f"{name} (line {line} {what})")
                 break
         if not table.header[index]:
-            click.echo(f"Column {index + 1} of {table.name} has no name: an input.", err=True)
+            click.echo(f"Column {index + 1} of {table.name} has no name; it is an input.", err=True)
     if wrong:
         shown = ", ".join(wrong[:5]) + (f" and {len(wrong) - 5:,} more" if len(wrong) > 5 else "")
         raise click.ClickException(

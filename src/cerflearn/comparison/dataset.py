@@ -23,6 +23,7 @@ TASKS = ("auto", "classification", "regression")
 
 _MIN_ROWS = 4
 _MIN_ROWS_PER_CLASS = 5  # on average; with fewer, y may be numbers that happen to be whole
+_MIXED_LABELS = "y has labels of different types, or neither text nor numbers: pass them as text."
 _MAX_TARGET = 1e100  # of standardised test targets, whose squares are summed
 
 
@@ -85,7 +86,7 @@ def read_dataset(X: Any, y: Any, task: str) -> Dataset:
     try:
         classes, class_numbers = np.unique(y, return_inverse=True)
     except TypeError:
-        raise ValueError("y has labels of different types: pass all as text.") from None
+        raise ValueError(_MIXED_LABELS) from None
     if len(classes) < 2:
         raise ValueError(f"y has one class, {classes.tolist()}: pass rows of two or more.")
     return Dataset(X, class_numbers, classes, columns)
@@ -145,7 +146,7 @@ def _read_targets(y: Any, name: str) -> Any:
         ensure_min_features=0,
         input_name=name,
     )
-    if y.ndim > 2:
+    if y.ndim not in (1, 2):
         raise ValueError(f"{name} has {y.ndim} dimensions: it must have one or two.")
     if y.ndim == 2 and y.shape[1] < 2:
         if y.shape[1] == 0:
@@ -159,9 +160,11 @@ def _read_targets(y: Any, name: str) -> Any:
             )
         if all(isinstance(value, Real) for value in y.ravel()):
             y = y.astype(np.float64)
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        what = "NaN" if np.isnan(y).any() else "infinity"
-        raise ValueError(f"{name} contains {what}: drop such rows, or fill them in.")
+    if y.dtype.kind == "f":
+        y = y.astype(np.float64)
+        if not np.isfinite(y).all():
+            what = "NaN" if np.isnan(y).any() else "infinity"
+            raise ValueError(f"{name} contains {what}: drop such rows, or fill them in.")
     return y
 
 
@@ -193,7 +196,7 @@ def _guess_task(y: Any) -> str:
         except TypeError:
             kind = "unknown"
     if kind == "unknown" and y.ndim == 1:
-        raise ValueError("y has labels of different types: pass all as text.")
+        raise ValueError(_MIXED_LABELS)
     if kind not in ("binary", "multiclass"):
         raise ValueError(
             f"y is {kind!r}, which cannot be compared: pass one label, or one or more numbers, "

@@ -78,6 +78,11 @@ class Frontier:
         ----------
         macs : int
             Budget, any number.
+
+        Returns
+        -------
+        dict
+            One of ``rows``; those without a model are not considered.
         """
         check_integer("macs", macs, "a positive integer")
         affordable = [row for row in self.fitted if row["macs"] <= macs]
@@ -88,7 +93,13 @@ class Frontier:
         return max(affordable, key=lambda row: (row["score"], -row["macs"]))
 
     def to_pandas(self) -> Any:
-        """Rows as a pandas DataFrame; needs pandas (``pip install 'cerflearn[data]'``)."""
+        """Return the rows as a pandas DataFrame; needs pandas (``pip install 'cerflearn[data]'``).
+
+        Returns
+        -------
+        pandas.DataFrame
+            A column for each key of a row.
+        """
         try:
             import pandas as pd
         except ImportError as error:
