@@ -200,8 +200,8 @@ def test_no_file_is_left_behind_if_the_run_fails(table, tmp_path):
     assert not output.exists()
 
 
-@pytest.mark.parametrize("title", ["cost_$_of_$", "a\\b^2"])
-def test_names_of_columns_are_no_formulas(tmp_path, table, title):
+@pytest.mark.parametrize("title", ["cost_$_of_$", "a\\b^2", "価格"])
+def test_names_of_columns_may_have_any_characters(tmp_path, table, title):
     path = tmp_path / "odd.csv"
     path.write_text(table.read_text().replace("label", title, 1))
     result = run(path, target=title, picture=tmp_path / "odd.png")

@@ -171,6 +171,16 @@ def test_a_method_that_raises_is_told_in_its_row(normal, monkeypatch):
     assert [text.get_text() for text in legend] == ["linear", "rff (no model)"]
 
 
+def test_long_errors_are_cut(normal, monkeypatch):
+    def broken(training, macs):
+        raise ValueError(1000 * "word ")
+
+    monkeypatch.setitem(METHODS, "rff", broken)
+    note = frontier(*normal, 30, ["rff"]).rows[0]["note"]
+    assert len(note) < 220
+    assert note.endswith("word ...")
+
+
 def test_interruption_is_not_taken_for_a_failure(normal, monkeypatch):
     def interrupted(training, macs):
         raise KeyboardInterrupt

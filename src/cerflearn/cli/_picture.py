@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,8 @@ def write_picture(found: Frontier, path: Path, title: str) -> None:
     panels[1].get_legend().remove()
     figure.suptitle(title.replace("$", r"\$"))  # a pair of them would start a formula
     picture = io.BytesIO()
-    figure.savefig(picture, dpi=120, format=path.suffix[1:].lower())
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph", UserWarning)  # letters that no font has
+        figure.savefig(picture, dpi=120, format=path.suffix[1:].lower())
     write_file(path, picture.getvalue())
     click.echo(f"Picture: {path.resolve()}")

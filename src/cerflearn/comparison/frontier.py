@@ -60,7 +60,7 @@ def frontier(
         - ``"pruned_mlp"``: such a perceptron pruned to the budget while it is trained;
         - ``"rff"``, ``"fastfood"``, ``"nystroem"``: random features and ridge regression;
         - ``"masked"``, ``"cvem"``, ``"blocked"``: likewise with :class:`MaskedCERF` untrained, as
-          selected by ``selector="cvem"``, and :class:`BlockedCERF`;
+          selected by ``selector="cvem"``, and :class:`BlockedCERF` [1]_;
         - ``"refined"``: :class:`CERFClassifier` or :class:`CERFRegressor` with
           ``masks="random", refine="supervised"``;
         - ``"cerf"``: these with their defaults.
@@ -106,6 +106,11 @@ def frontier(
     products, which are faster than sparse ones in NumPy.
 
     Results depend on data, parameters and seeds alone, except for the times.
+
+    References
+    ----------
+    .. [1] Wangni, J., Zhuo, J., Zhu, J., "Learning Random Fourier Features by Hybrid Constrained
+       Optimization": masked features, blocks and ``selector="cvem"``.
 
     Examples
     --------

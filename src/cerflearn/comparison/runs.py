@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from cerflearn.comparison.training_set import Predict
 
 _TIMED_ROWS = 2_000
 _REPEATS = 7
+_NOTE_WIDTH = 200  # characters of an error in a row
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +52,8 @@ def run_method(name: str, budget: int, split: TrainTestSplit) -> Run:
     except BudgetTooSmallError as reason:
         return Run(seed, None, note=str(reason))
     except Exception as error:
-        message = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")
-        return Run(seed, None, note=f"failed with {message}")
+        message = shorten(f"{type(error).__name__}: {error}", _NOTE_WIDTH, placeholder=" ...")
+        return Run(seed, None, note=f"failed with {message.rstrip(': ')}")
     return Run(seed, model, score, microseconds, fit_seconds, model.note)
 
 
