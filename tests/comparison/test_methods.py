@@ -79,7 +79,7 @@ def test_learned_maps_do_not_choose_from_too_many(monkeypatch):
     model = maps.cvem(waves(3.0, 40), 100)
     assert model.size == 20
     assert model.cost.macs < 100
-    assert model.note == "limited to 20 features for 40 training rows"
+    assert model.note == "limited to 20 features of 22 candidates"
 
 
 @pytest.mark.parametrize("method", ["linear", "mlp", "rff", "pruned_mlp", "masked"])

@@ -76,6 +76,14 @@ def test_table_shows_every_row_the_best_of_a_budget_first(found):
     assert lines[4].endswith("left out: a linear model costs 150 MACs")
 
 
+def test_large_numbers_widen_their_column():
+    rows = [row("rff", 10**12, 0.5, macs=10**11), row("cerf", 10**12, None, note="x")]
+    header, _, first, second = str(Frontier(rows, "R2")).splitlines()
+    assert header.index("method") == first.index("rff") == second.index("cerf")
+    assert header.index("MACs") + 4 == first.index("100,000,000,000") + 15
+    assert header.index("size") + 4 == len(first)
+
+
 def test_one_seed_has_no_standard_error():
     text = str(Frontier([row("rff", 10, 0.5, error=float("nan"))], "R2"))
     assert "±" not in text

@@ -98,8 +98,9 @@ def frontier(
 
     A method whose smallest model exceeds a budget, or which raises an error, has no model there,
     and ``note`` says why. No model has more than eight features or hidden units for each training
-    row (1,000 are always allowed, 8,192 at most), and the matrix of rows and features stays below
-    2 GiB: then ``note`` says so, and ``macs`` is what the model costs.
+    row (1,000 are always allowed, 8,192 at most), the matrix of rows and features stays below
+    2 GiB, and ``"cvem"`` and ``"blocked"`` select from at most 1,000 candidates. Where that limits
+    a model, ``note`` says so, and ``macs`` is what it costs.
 
     Time is that of scores and decision for one of 2,000 float32 rows, the best of 7 runs on one
     thread, for all methods without checks of the input. A pruned perceptron runs as dense matrix

@@ -125,8 +125,11 @@ def _widest(
 ) -> tuple[int, str]:
     """Most outputs whose map and head stay within budget and limits, and a note of the limit."""
     n_scores, limit = training.n_scores, max_features(training.n_samples)
-    if learned:
-        limit = min(limit, int(MAX_LEARNED_CANDIDATES / _MIN_CANDIDATES_PER_FEATURE))
+    note_of_limit = limit_note(limit, "features", training.n_samples)
+    most_learned = int(MAX_LEARNED_CANDIDATES / _MIN_CANDIDATES_PER_FEATURE)
+    if learned and most_learned < limit:
+        limit = most_learned
+        note_of_limit = f"limited to {limit:,} features of {MAX_LEARNED_CANDIDATES:,} candidates"
 
     @cache
     def total(n_components: int) -> int:
@@ -140,7 +143,7 @@ def _widest(
     # Wider maps than the limit are not drawn: one more tells whether the budget allows them.
     width = widths[bisect_right(widths, macs, key=lambda n: total(min(n, limit + 1))) - 1]
     if width > limit:
-        width, note = limit, limit_note(limit, "features", training.n_samples)
+        width, note = limit, note_of_limit
     while total(width) > macs:  # few projections may read more inputs each than many
         width -= 1
     return width, note

@@ -131,15 +131,19 @@ class Frontier:
 
     def __str__(self) -> str:
         """Table by budget, the best first, with the notes."""
+        rows = [(row["budget"], *self._cells(row)) for row in self._sorted_rows()]
+        header = [name for name, _, _ in self._columns()]
+        widths = [width for _, width, _ in _COLUMNS]
+        for _, cells, _ in rows:  # large numbers widen their column
+            widths[: len(cells)] = map(max, widths, map(len, cells))
         lines = [self.title] if self.title else []
-        lines.append(_pad([name for name, _, _ in self._columns()]))
-        budget = None
-        for row in self._sorted_rows():
-            if row["budget"] != budget:
+        lines.append(_pad(header, widths))
+        last = None
+        for budget, cells, note in rows:
+            if budget != last:
                 lines.append("")
-                budget = row["budget"]
-            cells, note = self._cells(row)
-            lines.append(f"{_pad(cells)}  {note}".rstrip())
+            lines.append(f"{_pad(cells, widths)}  {note}".rstrip())
+            last = budget
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -200,10 +204,10 @@ class Frontier:
         return start + numbers, row["note"]
 
 
-def _pad(cells: list[str]) -> str:
+def _pad(cells: list[str], widths: list[int]) -> str:
     """Cells below each other."""
     text = ""
-    for cell, (name, width, side) in zip(cells, _COLUMNS, strict=False):
+    for cell, width, (name, _, side) in zip(cells, widths, _COLUMNS, strict=False):
         gap = "  " if name in ("method", "{metric}") else ""
         text += gap + (cell.rjust(width) if side == _RIGHT else cell.ljust(width))
     return text
