@@ -106,7 +106,7 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
     feature_map_: FeatureMap
     head_coef_: Float64Array
     head_intercept_: Float64Array
-    _score_factor: float
+    _inverse_temperature: float
 
     def fit(self, X: MatrixLike, y: Any) -> Self:
         """Learn the kernel and the scores.
@@ -166,7 +166,7 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
 
     def _calibrate(self, data: RivalData, scores: Float64Array) -> None:
         """Choose the factor between scores and log-odds."""
-        self._score_factor = best_sharpness(scores, data.classes, data.weights)
+        self._inverse_temperature = best_sharpness(scores, data.classes, data.weights)
 
     def _raw_scores(self, X: Any) -> FloatArray:
         """Scores (n_samples, n_scores) of checked X."""
@@ -222,7 +222,7 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         scores = self.decision_function(X).astype(np.float64)
         if scores.ndim == 1:  # the softmax of (-s, s) / 2 is the sigmoid of s
             scores = np.column_stack([-0.5 * scores, 0.5 * scores])
-        return softened(scores, self._score_factor)
+        return softened(scores, self._inverse_temperature)
 
     @property
     def n_macs_(self) -> int:
