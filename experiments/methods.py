@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import FunctionTransformer
 
-from cerflearn import MaskedCERF, RandomFourierFeatures, cost, frontier
+from cerflearn import MaskedCERF, MaskedFourierFeatures, RandomFourierFeatures, cost, frontier
 from experiments.datasets import Split
 
 TIMED_ROWS = 2_000
@@ -80,7 +80,7 @@ def feature_map(
         "cerf": lambda: MaskedCERF.paper_setting(**setting),
         "cerf as printed": lambda: MaskedCERF.paper_setting(normalize=None, **setting),
         "greedy": lambda: MaskedCERF.paper_setting(selector="greedy", **setting),
-        "default": lambda: MaskedCERF(**ours),
+        "default": lambda: MaskedFourierFeatures(**ours),
         "greedy labels": lambda: MaskedCERF(selector="greedy", teacher="labels", **ours),
         "nystroem": lambda: Nystroem(
             gamma=gamma, n_components=n_landmarks(macs, n_inputs), random_state=seed

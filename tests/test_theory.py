@@ -20,6 +20,15 @@ def test_every_test_named_on_the_page_exists():
     assert not missing
 
 
-def test_examples_run():
-    for block in re.findall(r"```python\n(.*?)```", PAGE, re.S):
-        exec(compile(block, "theory.md", "exec"), {})
+def test_the_example_prints_the_numbers_of_the_table_below_it(capsys):
+    (example,) = re.findall(r"```python\n(.*?)```\n\n((?:\|.*\n)+)", PAGE, re.S)
+    code, table = example
+    exec(compile(code, "theory.md", "exec"), {})
+    printed = capsys.readouterr().out.splitlines()
+    wanted = [line.split("|")[1:4] for line in table.splitlines()[2:]]
+    assert len(printed) == len(wanted) == 3
+    for line, (normalize, *values) in zip(printed, wanted, strict=True):
+        assert line.split()[0] in normalize
+        assert [float(text.strip(" *")) for text in values] == [
+            float(text) for text in re.findall(r"\d*\.\d*", line)
+        ]

@@ -64,13 +64,14 @@ LEARNING_CONSTRAINTS: dict[str, Constraint] = {
 """What the parameters of learning must be; the selector checks its own."""
 
 
-def _is_random(selector: Any) -> bool:
+def is_random(selector: Any) -> bool:
+    """Whether nothing is chosen, as features are kept as they are drawn."""
     return isinstance(selector, str) and selector == "random"
 
 
 def without_selection(parameter: str, remedy: str) -> NoEffect:
     """Make the entry of a parameter that ``selector="random"`` never reads."""
-    return NoEffect(parameter, "selector", lambda estimator: _is_random(estimator.selector), remedy)
+    return NoEffect(parameter, "selector", lambda estimator: is_random(estimator.selector), remedy)
 
 
 _ALL_KEPT = "random features are kept as they are drawn; pass a selector such as 'greedy'"
@@ -125,7 +126,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
             The fitted estimator.
         """
         self._check_parameters()
-        selector = None if _is_random(self.selector) else make_selector(self.selector)
+        selector = None if is_random(self.selector) else make_selector(self.selector)
         rng = make_generator(self.random_state)
         # A fit that fails leaves an estimator that is not fitted, never an old map and a new width.
         for name in ("feature_map_", *_FITTED):
@@ -225,7 +226,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
 
     def _read(self, X: MatrixLike, y: Any) -> TrainingData:
         """Check X, and y where labels are the teacher."""
-        needs_target = not _is_random(self.selector) and reads_target(self.teacher)
+        needs_target = not is_random(self.selector) and reads_target(self.teacher)
         if needs_target and y is None:
             raise ValueError(
                 f"teacher={self.teacher!r} requires y to be passed, but the target y is None."
@@ -288,5 +289,5 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = not _is_random(self.selector) and reads_target(self.teacher)
+        tags.target_tags.required = not is_random(self.selector) and reads_target(self.teacher)
         return tags

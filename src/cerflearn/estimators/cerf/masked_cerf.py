@@ -14,6 +14,7 @@ from cerflearn.estimators.cerf.learned import (
     LEARNING_CONSTRAINTS,
     LearnedFeatureMap,
     SelectorLike,
+    is_random,
 )
 from cerflearn.estimators.cerf.selectors import CVEM
 from cerflearn.estimators.gamma import GammaLike, KernelLike
@@ -260,9 +261,10 @@ class MaskedCERF(LearnedFeatureMap):
             "mask_density": 0.4,
             "features_per_mask": 1,
             "paired": False,
-            "selected_fraction": None if "n_candidates" in parameters else 0.4,
             "selector": CVEM(**({"solver": "admm"} | of_selector)),
         }
+        if "n_candidates" not in parameters and not is_random(parameters.get("selector")):
+            setting["selected_fraction"] = 0.4
         if of_selector and "selector" in parameters:
             raise ValueError(
                 f"selector={parameters['selector']!r} and {', '.join(of_selector)} are not valid "

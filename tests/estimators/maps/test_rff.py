@@ -211,7 +211,7 @@ def test_plain_arrays_skip_the_validation(monkeypatch):
     def fail(*args, **kwargs):
         raise AssertionError("validated")
 
-    monkeypatch.setattr("cerflearn.estimators.maps.random_feature_map.validate_data", fail)
+    monkeypatch.setattr("cerflearn.estimators.input.validate_data", fail)
     for rows in (X, np.asfortranarray(X), X[::2], X[:1]):
         sampler.transform(rows)
     np.testing.assert_array_equal(sampler.transform(X), wanted)
