@@ -21,7 +21,7 @@ def test_every_test_named_on_the_page_exists():
 
 
 def test_the_example_prints_the_numbers_of_the_table_below_it(capsys):
-    (example,) = re.findall(r"```python\n(.*?)```\n\n((?:\|.*\n)+)", PAGE, re.S)
+    (example,) = re.findall(r"```python\n(.*?)```\n\n((?:\|[^\n]*\n)+)", PAGE, re.S)
     code, table = example
     exec(compile(code, "theory.md", "exec"), {})
     printed = capsys.readouterr().out.splitlines()

@@ -8,7 +8,7 @@ import numpy as np
 
 from cerflearn._typing import Float64Array, IntArray
 
-KERNEL_ROWS = 500
+PLOTTED_ROWS = 500
 """Most rows of X, evenly spread, that the kernel error is measured on."""
 
 _CHOSEN, _OTHER = "tab:blue", "lightgrey"
@@ -72,7 +72,7 @@ def kernel_errors(estimator: Any, X: Any) -> tuple[IntArray, Float64Array]:
     if not law.has_kernel:
         raise ValueError(f"X cannot be used: {law!r} has no kernel in closed form to compare with.")
     rows = X if hasattr(X, "shape") else np.asarray(X)
-    count = min(rows.shape[0], KERNEL_ROWS)
+    count = min(rows.shape[0], PLOTTED_ROWS)
     index = np.arange(count) * rows.shape[0] // count
     rows = rows.iloc[index] if hasattr(rows, "iloc") else rows[index]
     rows = rows.toarray() if hasattr(rows, "toarray") else rows

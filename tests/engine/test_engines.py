@@ -14,8 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from cerflearn.engine.base import MergeTree
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.blocks import ArraySource, ComputedSource
-from cerflearn.engine.serial import SerialEngine
-from cerflearn.engine.threads import ThreadsEngine, make_engine
+from cerflearn.engine.local import SerialEngine, ThreadsEngine, make_engine
 
 
 @dataclass
@@ -134,16 +133,13 @@ def test_the_limit_holds_until_the_last_of_overlapping_users_leaves():
         assert blas_threads() == before
 
 
-@pytest.mark.parametrize(("n_jobs", "n_threads"), [(None, 1), (1, 1), (3, 3), (50, 4)])
-def test_make_engine_follows_n_jobs_but_never_has_more_threads_than_blocks(n_jobs, n_threads):
-    engine = make_engine(ArraySource(np.zeros(4), block_rows=1), n_jobs)
+@pytest.mark.parametrize(("wanted", "n_threads"), [(1, 1), (3, 3), (50, 4)])
+def test_make_engine_never_has_more_threads_than_blocks(wanted, n_threads):
+    engine = make_engine(ArraySource(np.zeros(4), block_rows=1), wanted)
     assert getattr(engine, "n_threads", 1) == n_threads
 
 
-def test_make_engine_understands_all_cpus_and_refuses_zero():
-    source = ArraySource(np.zeros(4), block_rows=1)
-    assert getattr(make_engine(source, -1), "n_threads", 1) >= 1
-    with pytest.raises(ValueError, match="n_jobs=0"):
-        make_engine(source, 0)
-    with pytest.raises(ValueError, match="n_threads=0"):
-        ThreadsEngine(source, 0)
+@pytest.mark.parametrize("n_threads", [0, -1])
+def test_make_engine_refuses_what_is_no_number_of_threads(n_threads):
+    with pytest.raises(ValueError, match=f"n_threads={n_threads} must be at least 1"):
+        make_engine(ArraySource(np.zeros(4)), n_threads)

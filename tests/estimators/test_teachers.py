@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 from sklearn.utils import get_tags
 
 from cerflearn import BlockedCERF, MaskedCERF, RandomFourierFeatures
-from cerflearn.estimators.teachers import KERNEL_ROWS, encode_labels, make_teacher
+from cerflearn.estimators.teachers import BASIS_ROWS, encode_labels, make_teacher
 from cerflearn.estimators.training_data import TrainingData
 from cerflearn.spectral import Cauchy, Gaussian, Laplace, Product, StudentT
 
@@ -67,8 +67,8 @@ def test_kernel_pca_on_all_rows_has_the_centred_kernel():
 @pytest.mark.parametrize("teacher", ["nystroem", "kernel_pca"])
 def test_kernel_teachers_are_as_wide_as_candidates_and_rows_allow(teacher):
     assert rows_of(teacher, n_columns=7).shape == (60, 7)
-    many = np.random.default_rng(0).normal(size=(KERNEL_ROWS + 500, 2))
-    assert rows_of(teacher, data=many, n_columns=2_000).shape[1] == KERNEL_ROWS
+    many = np.random.default_rng(0).normal(size=(BASIS_ROWS + 500, 2))
+    assert rows_of(teacher, data=many, n_columns=2_000).shape[1] == BASIS_ROWS
 
 
 @pytest.mark.parametrize("teacher", ["rff", "nystroem", "kernel_pca", PCA(3), Cauchy(1.0)])

@@ -26,7 +26,7 @@ GAMMA_MUST_BE = "a positive number, 'scale' or 'median'"
 _ABSOLUTE_KERNELS = ("laplacian", "cauchy")  # gamma has the unit 1 / x, not 1 / x^2
 _MEDIAN_ROWS = 1000
 _LARGEST_GAMMA = 1e100  # frequencies must not overflow, whatever their law
-_BLOCK_ELEMENTS = 2**18
+_SUMMED_AT_ONCE = 2**18
 
 
 def resolve_law(kernel: Any, gamma: Any, X: Any) -> tuple[SpectralLaw, float | None]:
@@ -113,7 +113,7 @@ def _mean_of_entries(X: Any, function: Callable[[Float64Array], Float64Array]) -
         n_zeros = n_samples * n_features - stored.size
         total = function(stored).sum() + n_zeros * float(function(np.zeros(1))[0])
     else:
-        n_rows = max(1, _BLOCK_ELEMENTS // n_features)
+        n_rows = max(1, _SUMMED_AT_ONCE // n_features)
         total = sum(
             function(X[start : start + n_rows].astype(np.float64)).sum()
             for start in range(0, n_samples, n_rows)

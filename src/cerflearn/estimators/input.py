@@ -19,6 +19,11 @@ FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
 THREADED_ROWS = 256
 """Rows from which several threads are used: for fewer, asking joblib would cost more."""
 
+_NAN_HINT = (
+    "Fill missing values first, for example with cerflearn.KernelImputer or "
+    "sklearn.impute.SimpleImputer in a Pipeline, or drop such rows."
+)
+
 # What scikit-learn's messages leave out.
 _HINTS = {
     "could not convert string": "X must be numeric: encode text, for example with OneHotEncoder.",
@@ -53,9 +58,12 @@ def read_data(
         else:
             X = validate_data(estimator, X, **settings)
     except ValueError as error:
+        message = str(error)
+        if "X contains NaN" in message:  # scikit-learn goes on to recommend its trees
+            raise ValueError(f"{message.splitlines()[0].rstrip('.')}. {_NAN_HINT}") from error
         for sign, hint in _HINTS.items():
-            if sign in str(error):
-                raise ValueError(f"{str(error).rstrip('.')}. {hint}") from error
+            if sign in message:
+                raise ValueError(f"{message.rstrip('.')}. {hint}") from error
         raise
     X = _as_float(X, incomplete)
     return X if y is None else (X, y)

@@ -32,10 +32,10 @@ TeacherLike: TypeAlias = (
 TEACHERS = ("rff", "nystroem", "kernel_pca", "labels")
 """Teachers with a name."""
 
-KERNEL_ROWS = 1000
+BASIS_ROWS = 1000
 """Most training rows, evenly spread, that ``"nystroem"`` and ``"kernel_pca"`` are built from."""
 
-_METHODS = ("transform", "decision_function", "predict_proba")
+_OUTPUT_METHODS = ("transform", "decision_function", "predict_proba")
 
 
 class Teacher(Protocol):
@@ -238,7 +238,7 @@ def _one_hot(labels: Any) -> Float64Array:
 def _kernel_teacher(name: str, data: TrainingData, law: SpectralLaw, n_columns: int) -> Teacher:
     if not law.has_kernel:
         raise invalid("teacher", name, f"'rff' for {law!r}, whose kernel has no closed form")
-    n_rows = min(data.n_samples, KERNEL_ROWS)
+    n_rows = min(data.n_samples, BASIS_ROWS)
     n_components = min(n_columns, n_rows)
     if name == "nystroem":
         # All rows of the kernel handed over are used; the seed orders the columns only.
@@ -250,7 +250,7 @@ def _kernel_teacher(name: str, data: TrainingData, law: SpectralLaw, n_columns: 
 
 def _method_of(estimator: Any) -> str:
     """Name of the method whose output is the teacher; empty if there is none."""
-    for name in _METHODS:
+    for name in _OUTPUT_METHODS:
         if hasattr(estimator, name):
             return name
     return "predict" if hasattr(estimator, "predict") and is_regressor(estimator) else ""

@@ -18,7 +18,7 @@ from cerflearn._typing import BoolArray, Float64Array, IntArray
 
 _Ids: TypeAlias = NDArray[np.int32]
 
-_BLOCK_ELEMENTS = 2**20  # random numbers held at once
+_DRAWN_AT_ONCE = 2**20  # random numbers held at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ def draw_fixed_masks(
 
     masks_each = len(groups) // n_chosen
     chosen = np.empty((math.ceil(n_masks / masks_each), masks_each, n_chosen), dtype=np.int32)
-    n_rows = max(1, _BLOCK_ELEMENTS // len(groups))
+    n_rows = max(1, _DRAWN_AT_ONCE // len(groups))
     identity = np.arange(len(groups), dtype=np.int32)
     for start in range(0, len(chosen), n_rows):
         block = chosen[start : start + n_rows]
@@ -157,7 +157,7 @@ def draw_beta_bernoulli_masks(
     first = _draw_categories(log_proba + np.cumsum(log_absent) - log_absent, n_masks, rng)
 
     chosen, counts = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    n_rows = max(1, _BLOCK_ELEMENTS // n_groups)
+    n_rows = max(1, _DRAWN_AT_ONCE // n_groups)
     for start in range(0, n_masks, n_rows):
         leader = first[start : start + n_rows, None]
         active = rng.random((len(leader), n_groups)) < np.exp(log_proba)

@@ -14,7 +14,7 @@ from cerflearn._typing import FloatArray
 if TYPE_CHECKING:
     from cerflearn.features.base import FeatureMap
 
-_BLOCK_ELEMENTS = 2**20  # of a dense copy of rows, or of phases: 4 or 8 MB a thread
+_DENSE_AT_ONCE = 2**20  # of a dense copy of rows, or of phases: 4 or 8 MB a thread
 # In units of a multiply-accumulate of the native kernel: one of SciPy's product, which is more than
 # ten where the frequencies exceed the cache, and making one input dense.
 _PRODUCT_COST, _DENSE_COST = 16.0, 8.0
@@ -28,11 +28,11 @@ def transform_sparse(feature_map: FeatureMap, X: Any, n_threads: int) -> FloatAr
         raise ValueError(f"X has {n_features} features, the map {feature_map.n_features}.")
     out = _native.empty_output(n_samples, feature_map.n_outputs, X.dtype)
     if _product_is_quicker(feature_map, X):
-        blocks = _row_blocks(n_samples, _BLOCK_ELEMENTS // feature_map.n_projections)
+        blocks = _row_blocks(n_samples, _DENSE_AT_ONCE // feature_map.n_projections)
         finite = all(_run_product(feature_map, X[rows], out[rows]) for rows in blocks)
     else:
         model = feature_map.model(X.dtype)
-        n_rows = _BLOCK_ELEMENTS // n_features * max(1, n_threads)
+        n_rows = _DENSE_AT_ONCE // n_features * max(1, n_threads)
         # With fewer rows the core sums in another order, which would change the bits.
         blocks = _row_blocks(n_samples, max(n_rows, model.one_row_below))
         finite = all(model.transform(X[rows].toarray(), out[rows], n_threads) for rows in blocks)

@@ -1,7 +1,8 @@
-"""Elementary laws: Gaussian, Cauchy, Laplace and multivariate Student t."""
+"""Elementary laws: Gaussian, Cauchy, Laplace and multivariate Student t; kernels by name."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,13 @@ from scipy.spatial.distance import cdist
 from scipy.special import gamma, kv
 
 from cerflearn._typing import Float64Array
-from cerflearn.spectral.base import ScaledLaw, positive, product_gram, squared_distances
+from cerflearn.spectral.base import (
+    ScaledLaw,
+    SpectralLaw,
+    positive,
+    product_gram,
+    squared_distances,
+)
 
 
 @dataclass(frozen=True)
@@ -166,3 +173,36 @@ class StudentT(ScaledLaw):
         degrees = self.degrees_of_freedom
         distances = np.sqrt(squared_distances(X, Y))
         return _matern(degrees / 2.0, np.sqrt(degrees) * self.scale * distances)
+
+
+_LAWS: dict[str, Callable[[float], SpectralLaw]] = {
+    "rbf": lambda gamma: Gaussian(np.sqrt(2.0 * gamma)),
+    "laplacian": Cauchy,
+    "cauchy": Laplace,
+    "matern32": lambda gamma: StudentT(np.sqrt(2.0 * gamma), 3.0),
+    "matern52": lambda gamma: StudentT(np.sqrt(2.0 * gamma), 5.0),
+}
+
+KERNELS: tuple[str, ...] = tuple(_LAWS)
+"""Names that :func:`law_from_kernel` knows."""
+
+
+def law_from_kernel(kernel: str, gamma: float) -> SpectralLaw:
+    r"""Law of the frequencies of a named kernel of d = x - y.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "laplacian", "cauchy", "matern32", "matern52"}
+        :math:`\exp(-\gamma |d|_2^2)`; :math:`\exp(-\gamma |d|_1)`;
+        :math:`\prod_i 1 / (1 + \gamma^2 d_i^2)`; Matern with length :math:`1 / \sqrt{2 \gamma}`.
+    gamma : float
+        Positive coefficient.
+
+    Examples
+    --------
+    >>> law_from_kernel("rbf", 0.5)
+    Gaussian(scale=1.0)
+    """
+    if kernel not in _LAWS:
+        raise ValueError(f"kernel={kernel!r} is unknown; choose one of {', '.join(KERNELS)}.")
+    return _LAWS[kernel](positive("gamma", gamma))

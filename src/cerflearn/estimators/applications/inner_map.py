@@ -17,7 +17,7 @@ from cerflearn._validation import invalid
 from cerflearn.engine.base import Engine
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.blocks import BLOCK_ROWS, ComputedSource
-from cerflearn.engine.threads import make_engine
+from cerflearn.engine.local import make_engine
 from cerflearn.estimators.maps.masked import MaskedFourierFeatures
 from cerflearn.estimators.maps.random_feature_map import RandomFeatureMap
 from cerflearn.estimators.teachers import seeded

@@ -24,7 +24,7 @@ from cerflearn._validation import (
 )
 from cerflearn.engine.base import Engine
 from cerflearn.engine.blas import one_thread_blas
-from cerflearn.engine.threads import make_engine
+from cerflearn.engine.local import make_engine
 from cerflearn.estimators.cerf.callbacks import CallbackSupport, StageReports, with_callbacks
 from cerflearn.estimators.cerf.candidates import Candidates, Selection
 from cerflearn.estimators.cerf.nnls_weights import weigh
@@ -43,9 +43,9 @@ DEFAULT_FRACTION = 0.4
 MOST_CANDIDATES = 2**14
 """Candidate columns of which one matrix of products takes 2 GiB."""
 
-_LEAST_ERROR = 1e-12  # its logarithm stands for that of a teacher explained in full
+_SMALLEST_ERROR = 1e-12  # its logarithm stands for that of a teacher explained in full
 
-_FITTED = ("rotation_", "scale_", "lower_bounds_", "errors_", "n_iter_")
+_LEARNED_ATTRIBUTES = ("rotation_", "scale_", "lower_bounds_", "errors_", "n_iter_")
 
 SelectorLike = Literal["greedy", "shared", "cvem", "random"] | Selector
 """What ``selector`` may be."""
@@ -129,7 +129,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
         selector = None if is_random(self.selector) else make_selector(self.selector)
         rng = make_generator(self.random_state)
         # A fit that fails leaves an estimator that is not fitted, never an old map and a new width.
-        for name in ("feature_map_", *_FITTED):
+        for name in ("feature_map_", *_LEARNED_ATTRIBUTES):
             self.__dict__.pop(name, None)
         data = self._read(X, y)
         reports = StageReports(self, X, y, 0 if selector is None else selector._n_reports)
@@ -212,7 +212,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
             self.scale_ = selection.scale
         if selection.errors is not None:
             self.errors_ = selection.errors
-            explained = -np.log(np.maximum(selection.errors, _LEAST_ERROR))
+            explained = -np.log(np.maximum(selection.errors, _SMALLEST_ERROR))
             self.lower_bounds_ = 0.5 * n_values * explained
         elif selection.lower_bounds is not None:
             self.lower_bounds_ = selection.lower_bounds

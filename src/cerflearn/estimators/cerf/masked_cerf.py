@@ -103,14 +103,14 @@ class MaskedCERF(LearnedFeatureMap):
         the non-negative weights for which inner products of different rows are closest to the
         teacher's, where outputs with weight 0 are replaced by the next candidates as long as there
         are any.
-    verbose : int, default=0
-        Above 0: print a line after each stage. scikit-learn's callbacks (1.9 or later,
-        ``set_callbacks``) are told of each stage too.
     n_jobs : int, default=None
         Threads of ``fit`` and ``transform``: None is 1 unless in a ``joblib.parallel_config``,
         -1 all cores. The bits of the result do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the draw.
+    verbose : int, default=0
+        Above 0: print a line after each stage. scikit-learn's callbacks (1.9 or later,
+        ``set_callbacks``) are told of each stage too.
 
     Attributes
     ----------

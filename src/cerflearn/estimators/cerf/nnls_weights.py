@@ -15,7 +15,7 @@ from cerflearn.learning.weights import PairSums, kernel_weights, pair_block
 # An exchange solves for the weights some hundred times: a second at this many columns, 8 at twice.
 _MOST_EXCHANGED_COLUMNS = 128
 _MOST_EXCHANGED = 16
-_ROUNDS = 5
+_EXCHANGE_ROUNDS = 5
 _TRIES = 8
 _LEAST_GAIN = 1e-6  # of the error: more than rounding
 
@@ -123,7 +123,7 @@ class _NormalEquations:
 
 def _exchange(equations: _NormalEquations, places: _Places, fit: _WeightFit) -> _WeightFit:
     """Exchange groups for others, one after the other, while the error falls."""
-    for _ in range(_ROUNDS):
+    for _ in range(_EXCHANGE_ROUNDS):
         before = fit.error
         for place in range(places.count):
             rest = np.setdiff1d(fit.projections, places.members(place))

@@ -1,8 +1,7 @@
-"""Blocks on a few threads; NumPy and BLAS release the interpreter while they compute."""
+"""Engines of this process: one block after another, or blocks on a few threads."""
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,11 +9,46 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from cerflearn.engine.base import Engine, MergeTree, ResultT
 from cerflearn.engine.blas import limit_this_thread, one_thread_blas
 from cerflearn.engine.blocks import BlockSource
-from cerflearn.engine.serial import SerialEngine
+
+
+def make_engine(source: BlockSource, n_threads: int = 1) -> Engine:
+    """Return the engine for a number of threads, of which there are no more than blocks.
+
+    Parameters
+    ----------
+    source : BlockSource
+        Where the blocks come from.
+    n_threads : int, default=1
+        Number of threads, at least 1.
+    """
+    if n_threads < 1:
+        raise ValueError(f"n_threads={n_threads!r} must be at least 1.")
+    n_threads = min(n_threads, len(source))
+    return SerialEngine(source) if n_threads <= 1 else ThreadsEngine(source, n_threads)
+
+
+class SerialEngine(Engine):
+    """Runs blocks one after another: the reference that all engines equal bit by bit.
+
+    Parameters
+    ----------
+    source : BlockSource
+        Where the blocks come from.
+    """
+
+    def map_reduce(self, function: Callable[..., ResultT], state: object) -> ResultT:
+        """See :meth:`cerflearn.engine.base.Engine.map_reduce`."""
+        tree: MergeTree[ResultT] = MergeTree()
+        with one_thread_blas():
+            for index in range(len(self.source)):
+                tree.push(function(state, *self.source.block(index)))
+        return tree.result()
 
 
 class ThreadsEngine(Engine):
     """Runs blocks on ``n_threads`` threads and merges them in block order.
+
+    NumPy and BLAS release the interpreter while they compute.
 
     Parameters
     ----------
@@ -54,30 +88,3 @@ class ThreadsEngine(Engine):
                     future.cancel()
                 raise
         return tree.result()
-
-
-def make_engine(source: BlockSource, n_jobs: int | None = None) -> Engine:
-    """Return the engine for scikit-learn's ``n_jobs``: None and 1 run serially.
-
-    Parameters
-    ----------
-    source : BlockSource
-        Where the blocks come from.
-    n_jobs : int, optional
-        Number of threads; -1 is one for each CPU this process may use, -2 one fewer.
-    """
-    if n_jobs == 0:
-        raise ValueError("n_jobs=0 has no meaning: use None, a positive number, or -1 for all.")
-    n_threads = 1 if n_jobs is None else n_jobs
-    if n_threads < 0:
-        n_threads = max(1, _n_cpus() + 1 + n_threads)
-    n_threads = min(n_threads, len(source))
-    return SerialEngine(source) if n_threads <= 1 else ThreadsEngine(source, n_threads)
-
-
-def _n_cpus() -> int:
-    """CPUs this process may run on, which in a container may be fewer than the machine has."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1

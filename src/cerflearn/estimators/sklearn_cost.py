@@ -1,0 +1,173 @@
+"""What scikit-learn's estimators cost: one counting function for each kind.
+
+Whatever can be folded into a following product, such as a mean that is subtracted, costs its
+storage and nothing at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
+from sklearn.feature_selection import SelectorMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+
+from cerflearn.features.cost import Cost, stored_cost
+
+
+def parts_of(estimator: Any) -> Iterable[Any] | None:
+    """Fitted estimators inside a compound one, all of which run for a row; None if it is none."""
+    if hasattr(estimator, "best_estimator_"):
+        return [estimator.best_estimator_]
+    for kinds, parts in _COMPOUND:
+        if isinstance(estimator, kinds):
+            return [part for part in parts(estimator) if _runs(part)]
+    return None
+
+
+def count(estimator: Any) -> Cost | None:
+    """Cost of a fitted estimator that is not compound; None if no rule fits."""
+    for kinds, rule in _RULES:
+        if isinstance(estimator, kinds):
+            return rule(estimator)
+    return _linear(estimator) if hasattr(estimator, "coef_") else None
+
+
+def _runs(part: Any) -> bool:
+    """Whether a step does anything: not None, "drop" or "passthrough", nor a constant label."""
+    does_nothing = part is None or isinstance(part, str) or _is_identity(part)
+    return not (does_nothing or type(part).__name__ == "_ConstantPredictor")
+
+
+def _is_identity(part: Any) -> bool:
+    return isinstance(part, FunctionTransformer) and part.func is None
+
+
+def _linear(estimator: Any) -> Cost:
+    coef = estimator.coef_
+    n_intercepts = np.size(estimator.intercept_) if getattr(estimator, "fit_intercept", True) else 0
+    if issparse(coef):
+        # A stored weight, its input, and where each row of weights starts.
+        n_indices = coef.nnz + coef.shape[0] + 1
+        return stored_cost(macs=coef.nnz, n_parameters=coef.nnz + n_intercepts, n_indices=n_indices)
+    return stored_cost(macs=coef.size, n_parameters=coef.size + n_intercepts)
+
+
+def _perceptron(estimator: Any) -> Cost:
+    macs = sum(weights.size for weights in estimator.coefs_)
+    n_biases = sum(biases.size for biases in estimator.intercepts_)
+    return stored_cost(macs=macs, n_parameters=macs + n_biases)
+
+
+def _rbf_sampler(estimator: Any) -> Cost:
+    n_features, n_outputs = estimator.random_weights_.shape
+    macs = n_features * n_outputs
+    return stored_cost(macs=macs, trig=n_outputs, n_parameters=macs + n_outputs + 1)
+
+
+def _nystroem(estimator: Any) -> Cost:
+    macs = estimator.components_.size + estimator.normalization_.size
+    # The coefficient of the kernel is stored too.
+    return stored_cost(macs=macs, n_parameters=macs + 1)
+
+
+def _components(estimator: Any) -> Cost:
+    """Directions times inputs; the mean becomes one bias for each direction."""
+    n_directions, n_features = estimator.components_.shape
+    n_biases = n_directions if hasattr(estimator, "mean_") else 0
+    macs = n_directions * n_features
+    return stored_cost(macs=macs, n_parameters=macs + n_biases)
+
+
+def _scaler(estimator: Any) -> Cost:
+    n_features = int(estimator.n_features_in_)
+    # A mean may be known and not be subtracted.
+    asked = getattr(estimator, "with_mean", getattr(estimator, "with_centering", True))
+    shifts = bool(asked) and not isinstance(estimator, MaxAbsScaler)
+    scales = getattr(estimator, "scale_", None) is not None
+    # x * scale + shift is one operation; a scaler that does nothing costs nothing.
+    used = n_features if scales or shifts else 0
+    return stored_cost(macs=used, n_parameters=n_features * (int(scales) + int(shifts)))
+
+
+def _imputer(estimator: Any) -> Cost:
+    return stored_cost(macs=0, n_parameters=len(estimator.statistics_))
+
+
+def _selector(estimator: Any) -> Cost:
+    return stored_cost(macs=0, n_parameters=0, n_indices=int(estimator.get_support().sum()))
+
+
+def _encoder(estimator: Any) -> Cost:
+    """Categories are stored and looked up, which is no multiplication."""
+    return stored_cost(macs=0, n_parameters=sum(len(c) for c in estimator.categories_))
+
+
+def _calibration(estimator: Any) -> Cost:
+    """One curve: slope and offset of a sigmoid, or the table of an isotonic function."""
+    if hasattr(estimator, "X_thresholds_"):
+        return stored_cost(macs=1, n_parameters=2 * len(estimator.X_thresholds_))
+    return stored_cost(macs=1, n_parameters=2)
+
+
+class _Curves:
+    """Calibration curves of one classifier."""
+
+    def __init__(self, calibrators: Any) -> None:
+        self.calibrators = calibrators
+
+
+def _curves(curves: _Curves) -> Cost:
+    return sum((_calibration(curve) for curve in curves.calibrators), start=Cost())
+
+
+def _calibrated_parts(estimator: Any) -> list[Any]:
+    pairs = estimator.calibrated_classifiers_
+    return [part for pair in pairs for part in (pair.estimator, _Curves(pair.calibrators))]
+
+
+# What a compound estimator runs for a row.
+_COMPOUND: tuple[tuple[Any, Callable[[Any], Iterable[Any]]], ...] = (
+    (Pipeline, lambda e: [step for _, step in e.steps]),
+    (FeatureUnion, lambda e: [part for _, part in e.transformer_list]),
+    (ColumnTransformer, lambda e: [part for _, part, _ in e.transformers_]),
+    (FrozenEstimator, lambda e: [e.estimator]),
+    (CalibratedClassifierCV, _calibrated_parts),
+    (TransformedTargetRegressor, lambda e: [e.regressor_]),
+    (
+        (OneVsRestClassifier, OneVsOneClassifier, MultiOutputClassifier, MultiOutputRegressor),
+        lambda e: list(e.estimators_),
+    ),
+)
+
+_RULES: tuple[tuple[Any, Callable[[Any], Cost]], ...] = (
+    (_Curves, _curves),
+    (RBFSampler, _rbf_sampler),
+    (Nystroem, _nystroem),
+    ((MLPClassifier, MLPRegressor), _perceptron),
+    ((PCA, IncrementalPCA, TruncatedSVD), _components),
+    ((StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler), _scaler),
+    (SimpleImputer, _imputer),
+    (SelectorMixin, _selector),
+    ((OneHotEncoder, OrdinalEncoder), _encoder),
+)
