@@ -43,6 +43,7 @@ DEFAULT_FRACTION = 0.4
 MOST_CANDIDATES = 2**14
 """Candidate columns of which one matrix of products takes 2 GiB."""
 
+_MOST_COUNTED = 1e12  # candidates that an error counts
 _SMALLEST_ERROR = 1e-12  # its logarithm stands for that of a teacher explained in full
 
 _LEARNED_ATTRIBUTES = ("rotation_", "scale_", "lower_bounds_", "errors_", "n_iter_")
@@ -270,16 +271,27 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
                 )
             asked = float(self.n_candidates)
         else:
-            given = self.selected_fraction
-            asked = np.ceil(n_outputs / (DEFAULT_FRACTION if given is None else float(given)))
-        if asked > MOST_CANDIDATES:
-            raise ValueError(
-                f"{asked:,.0f} candidate columns are too many for selector={self.selector!r}, "
-                f"which needs matrices of as many rows and columns: at most {MOST_CANDIDATES:,}. "
-                "Ask for fewer outputs or candidates, or pass selector='random'."
-            )
+            asked = np.ceil(n_outputs / self._fraction)
+        self._check_candidates(asked)
         paired = bool(self.paired)
         return outputs_of(projections_for(int(asked), paired), paired)
+
+    @property
+    def _fraction(self) -> float:
+        """Outputs divided by candidates, where the latter are not given."""
+        given = self.selected_fraction
+        return DEFAULT_FRACTION if given is None else float(given)
+
+    def _check_candidates(self, asked: float, *, or_more: bool = False) -> None:
+        """Refuse more candidate columns than can be learned from."""
+        if asked > MOST_CANDIDATES:
+            over = "More than " if or_more or asked > _MOST_COUNTED else ""
+            raise ValueError(
+                f"{over}{min(asked, _MOST_COUNTED):,.0f} candidate columns are too many for "
+                f"selector={self.selector!r}, which needs matrices of as many rows and columns: at "
+                f"most {MOST_CANDIDATES:,}. Ask for fewer outputs or candidates, or pass "
+                "selector='random'."
+            )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
