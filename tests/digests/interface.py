@@ -7,15 +7,43 @@ stay.
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import asdict
 from typing import Any
 
-from cerflearn import BlockedCERF, CERFClassifier, CERFRegressor, MaskedCERF, cost
+from cerflearn import (
+    CVEM,
+    BlockedCERF,
+    CERFClassifier,
+    CERFRegressor,
+    Greedy,
+    MaskedCERF,
+    MaskedFourierFeatures,
+    Shared,
+    cost,
+)
+
+SELECTORS = {"greedy": Greedy, "shared": Shared, "cvem": CVEM}
+SETTINGS = tuple(inspect.signature(CVEM.__init__).parameters)[1:]
+
+
+def with_selector(keywords: dict[str, Any]) -> dict[str, Any]:
+    """Keywords with an object for the selector, which gets those that are its own."""
+    name = keywords["selector"]
+    given = {key: value for key, value in keywords.items() if key in SETTINGS}
+    rest = {key: value for key, value in keywords.items() if key not in SETTINGS}
+    if name in SELECTORS:
+        own = inspect.signature(SELECTORS[name].__init__).parameters
+        rest["selector"] = SELECTORS[name](**{k: v for k, v in given.items() if k in own})
+    return rest
 
 
 def masked_cerf(**keywords: Any) -> Any:
     """Masked features; ``selector="random"`` (also if left out) only draws them."""
-    return MaskedCERF(**({"selector": "random"} | keywords))
+    if keywords.get("selector", "random") == "random":
+        drawn = {key: value for key, value in keywords.items() if key != "selector"}
+        return MaskedFourierFeatures(**drawn)
+    return MaskedCERF(**with_selector(keywords))
 
 
 def paper_setting(**keywords: Any) -> Any:
@@ -25,7 +53,10 @@ def paper_setting(**keywords: Any) -> Any:
 
 def blocked_cerf(**keywords: Any) -> Any:
     """Blocked features; ``select`` is ``"blocks"`` or ``"outputs"``, ``selector`` as above."""
-    return BlockedCERF(**({"selector": "greedy"} | keywords))
+    keywords = with_selector({"selector": "greedy"} | keywords)
+    if "select" in keywords:
+        keywords["unit"] = {"blocks": "block", "outputs": "output"}[keywords.pop("select")]
+    return BlockedCERF(**keywords)
 
 
 def classifier(**keywords: Any) -> Any:
@@ -55,7 +86,7 @@ def head_of(model: Any) -> dict[str, Any]:
 
 def selected_of(model: Any) -> Any:
     """Chosen candidate columns of a fitted map."""
-    return model.selector_
+    return model.selected_
 
 
 def learned_of(model: Any) -> dict[str, Any]:

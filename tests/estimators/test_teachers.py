@@ -20,8 +20,8 @@ from sklearn.svm import SVC
 from sklearn.utils import get_tags
 
 from cerflearn import BlockedCERF, MaskedCERF, RandomFourierFeatures
+from cerflearn.estimators.input import TrainingData
 from cerflearn.estimators.teachers import BASIS_ROWS, encode_labels, make_teacher
-from cerflearn.estimators.training_data import TrainingData
 from cerflearn.spectral import Cauchy, Gaussian, Laplace, Product, StudentT
 
 RNG = np.random.default_rng(0)

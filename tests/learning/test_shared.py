@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cerflearn.engine.blocks import ArraySource
-from cerflearn.engine.local import SerialEngine
+from cerflearn.engine.engines import SerialEngine
 from cerflearn.learning.shared import fit_shared
 from oracle.cvem import shared_selector
 from oracle.orthogonality import orthogonality_defect

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cerflearn.engine.base import MergeTree
+from cerflearn.engine.engines import MergeTree
 from cerflearn.linalg.moments import moments_block
 
 

@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from cerflearn._typing import Float64Array, IntArray
 from cerflearn._validation import invalid
-from cerflearn.estimators.training_data import TrainingData, batch_features, to_dense
+from cerflearn.estimators.input import TrainingData, to_dense
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.dense import draw_dense_map
 from cerflearn.spectral import SpectralLaw
@@ -54,7 +54,7 @@ class MapTeacher:
 
     def rows(self, start: int, stop: int) -> Float64Array:
         """Return rows ``[start, stop)``."""
-        return batch_features(self._map, self._data.dense(start, stop))
+        return self._map.transform_batch(self._data.dense(start, stop))
 
 
 def fixed_rows(n_samples: int, n_rows: int) -> IntArray:

@@ -12,8 +12,7 @@ from typing import Literal
 import numpy as np
 
 from cerflearn._typing import BoolArray, IntArray
-from cerflearn.features.base import outputs_of, projections_for
-from cerflearn.features.budget import budget_error, check_map_size
+from cerflearn.features.base import budget_error, check_map_size, outputs_of, projections_for
 from cerflearn.features.masked import MaskedMap, draw_masked_map, masks_within_budget
 from cerflearn.features.masks import (
     MaskSet,

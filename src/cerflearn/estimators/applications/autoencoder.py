@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from cerflearn._typing import FloatArray
 from cerflearn.engine.blocks import BLOCK_ROWS
 from cerflearn.estimators.applications.kernel_codes import KernelCodes
-from cerflearn.estimators.input import read_data
-from cerflearn.estimators.training_data import to_dense
+from cerflearn.estimators.input import read_data, to_dense
 
 
 class KernelAutoencoder(KernelCodes):

@@ -12,7 +12,7 @@ from cerflearn._typing import Float64Array, FloatArray
 from cerflearn._validation import check_integer, check_number, invalid, make_generator
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.blocks import ComputedSource
-from cerflearn.engine.local import make_engine
+from cerflearn.engine.engines import make_engine
 from cerflearn.estimators.applications.inner_map import (
     check_inner_map,
     fit_inner_map,

@@ -14,7 +14,7 @@ from cerflearn._typing import BoolArray, Float64Array
 from cerflearn._validation import invalid
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.blocks import BLOCK_ROWS, ArraySource, ComputedSource
-from cerflearn.engine.local import make_engine
+from cerflearn.engine.engines import make_engine
 from cerflearn.estimators.applications.inner_map import fit_inner_map, inner_features
 from cerflearn.estimators.cost import cost
 from cerflearn.features.cost import Cost, stored_cost

@@ -14,14 +14,13 @@ from sklearn.utils import get_tags
 
 from cerflearn._typing import Float64Array, FloatArray
 from cerflearn._validation import invalid
-from cerflearn.engine.base import Engine
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.blocks import BLOCK_ROWS, ComputedSource
-from cerflearn.engine.local import make_engine
+from cerflearn.engine.engines import Engine, make_engine
+from cerflearn.estimators.input import to_dense
 from cerflearn.estimators.maps.masked import MaskedFourierFeatures
 from cerflearn.estimators.maps.random_feature_map import RandomFeatureMap
 from cerflearn.estimators.teachers import seeded
-from cerflearn.estimators.training_data import batch_features, to_dense
 
 DEFAULT_OUTPUTS = 512
 """Outputs of the map that is used if none is given."""
@@ -60,7 +59,7 @@ def inner_features(fitted: Any, rows: Any) -> Float64Array:
         sparse: Any = fitted.feature_map_.transform_sparse(rows.astype(np.float64))
         return np.asarray(sparse, dtype=np.float64)
     if isinstance(fitted, RandomFeatureMap):
-        return batch_features(fitted.feature_map_, to_dense(rows))
+        return fitted.feature_map_.transform_batch(to_dense(rows))
     output = fitted.transform(rows)
     output = output.toarray() if issparse(output) else output
     features = np.ascontiguousarray(output, dtype=np.float64)

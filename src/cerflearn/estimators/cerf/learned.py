@@ -22,18 +22,23 @@ from cerflearn._validation import (
     invalid,
     make_generator,
 )
-from cerflearn.engine.base import Engine
 from cerflearn.engine.blas import one_thread_blas
-from cerflearn.engine.local import make_engine
+from cerflearn.engine.blocks import BlockSource, CachedSource, ComputedSource
+from cerflearn.engine.engines import Engine, make_engine
 from cerflearn.estimators.cerf.callbacks import CallbackSupport, StageReports, with_callbacks
 from cerflearn.estimators.cerf.candidates import Candidates, Selection
 from cerflearn.estimators.cerf.nnls_weights import weigh
 from cerflearn.estimators.cerf.selectors import Selector, make_selector
 from cerflearn.estimators.gamma import resolve_law
-from cerflearn.estimators.input import read_data, varying_inputs
+from cerflearn.estimators.input import TrainingData, read_data, varying_inputs
 from cerflearn.estimators.maps.random_feature_map import KERNEL_EFFECTS, RandomFeatureMap
-from cerflearn.estimators.teachers import TeacherLike, check_teacher, make_teacher, reads_target
-from cerflearn.estimators.training_data import TrainingData, block_source
+from cerflearn.estimators.teachers import (
+    Teacher,
+    TeacherLike,
+    check_teacher,
+    make_teacher,
+    reads_target,
+)
 from cerflearn.features.base import FeatureMap, equal_amplitudes, outputs_of, projections_for
 from cerflearn.learning.normalization import ConstantColumnsError
 
@@ -166,7 +171,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
         candidates = self._draw_candidates(data.X, rng)
         drawn = candidates.feature_map
         teacher = make_teacher(self.teacher, data, self.law_, drawn.n_outputs, drawn.paired, rng)
-        source = block_source(data, teacher.rows, drawn, int(selector.cache_bytes))
+        source = embedding_source(data, teacher, drawn, int(selector.cache_bytes))
         engine = make_engine(source, self._n_threads(data.n_samples))
         try:
             selection = selector._select(engine, candidates, reports.stage)
@@ -303,3 +308,31 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
         tags = super().__sklearn_tags__()
         tags.target_tags.required = not is_random(self.selector) and reads_target(self.teacher)
         return tags
+
+
+def embedding_source(
+    data: TrainingData,
+    teacher: Teacher,
+    learner_map: FeatureMap,
+    cache_bytes: int,
+) -> BlockSource:
+    """Blocks of teacher (b, n_outputs) and learner (b, n_candidates), kept where they fit.
+
+    Parameters
+    ----------
+    data : TrainingData
+        The rows.
+    teacher : Teacher
+        What is imitated.
+    learner_map : FeatureMap
+        The candidates.
+    cache_bytes : int
+        Most memory of kept blocks; 0 computes them anew in every pass. Same bits either way.
+    """
+
+    def compute(start: int, stop: int) -> tuple[Float64Array, Float64Array]:
+        learner = learner_map.transform_batch(data.dense(start, stop))
+        return teacher.rows(start, stop), learner
+
+    source = ComputedSource(compute, data.n_samples)
+    return CachedSource(source, cache_bytes) if cache_bytes > 0 else source
