@@ -125,9 +125,7 @@ def test_selectors_themselves_can_be_searched_over(estimator):
 @pytest.mark.parametrize("estimator", MAPS)
 @pytest.mark.parametrize("selector", [None, 3, Greedy, "Greedy", RidgeClassifier(), ["cvem"]])
 def test_what_is_no_selector_is_refused(estimator, selector):
-    message = (
-        r"selector=.* is not valid: it must be 'greedy', 'shared', 'cvem', 'random', or a C"
-    )
+    message = r"selector=.* is not valid: it must be 'greedy', 'shared', 'cvem', 'random', or a C"
     with pytest.raises(ValueError, match=message):
         estimator(selector=selector).fit(X)
 

@@ -57,6 +57,23 @@ def test_constant_inputs_are_never_read(mask_law, container):
     assert read[30] or mask_law == "beta_bernoulli"
 
 
+@pytest.mark.parametrize("mask_law", MASK_LAWS)
+@pytest.mark.parametrize("group_size", [1, 4])
+def test_inputs_that_are_read_are_named(mask_law, group_size):
+    data = X.copy()
+    data[:, :8] = 0.0
+    sampler = MaskedFourierFeatures(
+        n_components=6, mask_density=0.1, mask_law=mask_law, group_size=group_size, random_state=0
+    ).fit(data)
+    assert sampler.inputs_read_.dtype == np.int64
+    np.testing.assert_array_equal(sampler.inputs_read_, np.flatnonzero(sampler.masks_.any(axis=1)))
+    assert 0 < len(sampler.inputs_read_) <= 40
+    # Other inputs may hold anything.
+    other = RNG.normal(size=data.shape)
+    other[:, sampler.inputs_read_] = data[:, sampler.inputs_read_]
+    np.testing.assert_array_equal(sampler.transform(other), sampler.transform(data))
+
+
 def test_if_all_inputs_are_constant_all_are_usable():
     sampler = MaskedFourierFeatures(mask_density=1.0).fit(np.ones((4, 9)))
     assert sampler.masks_.all()
