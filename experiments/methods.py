@@ -26,8 +26,8 @@ MAPS = {
     "cerf": "`MaskedCERF.paper_setting`: mask density .4, .4 of the candidates chosen by CVEM, "
     "which sees standardised embeddings",
     "cerf as printed": "the same, but CVEM sees the embeddings as the paper prints them",
-    "default": "`MaskedCERF(macs=...)`: sparse masks, cosine and sine of each projection, nothing "
-    "chosen and no labels",
+    "default": "`MaskedFourierFeatures(macs=...)`: sparse masks, cosine and sine of each "
+    "projection, nothing chosen and no labels",
     "greedy": "the paper's setting, but chosen by greedy pursuit of the same teacher",
     "greedy labels": "our default density and pairing, chosen by greedy pursuit of the labels",
     "orthogonal": "dense features with orthogonal frequencies",
