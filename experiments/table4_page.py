@@ -27,7 +27,7 @@ MEANING = {
     "BaNK": "Bayesian nonparametric kernel",
     "cerf": "CERF: 768 candidates with masks of density .4, of which CVEM keeps .4",
     "untrained": "768 masked cosines of density .4 as drawn",
-    "default": "`MaskedCERF(n_components=768)`: sparse masks, cosine and sine",
+    "default": "`MaskedFourierFeatures(n_components=768)`: sparse masks, cosine and sine",
     "greedy": "768 candidates of the default, of which greedy pursuit keeps .4",
     "classifier": "`CERFClassifier`",
     "rff": "768 dense cosines",

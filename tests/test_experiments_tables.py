@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from cerflearn import MaskedCERF, RandomFourierFeatures, cost
+from cerflearn import CVEM, Greedy, MaskedCERF, RandomFourierFeatures, cost
 from experiments import blocked_protocol, paper, table2, table2_page, table4, table4_page, tuned
 from experiments.blocked_protocol import TABLE, Problem, Reading, Row, published
 from experiments.catalogue import config_of, module_of
@@ -91,13 +91,13 @@ def test_settings_of_table_2_are_those_chosen_on_satimage():
         sampler = table2.estimator(problem, "cerf", 0.4, weights)
         side = published()["chosen"]["sides"]["Gauss"][weights]["cerf"]
         assert sampler.spread == side["spread"]
-        assert sampler.normalize == side["normalize"]
-        assert sampler.selector == "cvem"
+        assert sampler.selector.normalize == side["normalize"]
+        assert isinstance(sampler.selector, CVEM)
         assert (sampler.n_components, sampler.n_candidates) == (128, 320)
     paired = table2.estimator(problem, "default", 0.2, "nnls")
     assert (paired.paired, paired.n_components, paired.n_candidates) == (True, 128, 640)
     assert table2.estimator(problem, "untrained", 0.4, "equal").selector == "random"
-    assert table2.estimator(problem, "greedy", 0.4, "equal").selector == "greedy"
+    assert isinstance(table2.estimator(problem, "greedy", 0.4, "equal").selector, Greedy)
 
 
 def test_nystroem_is_exact_on_its_own_rows_and_within_the_macs():

@@ -11,14 +11,20 @@ import pytest
 import cerflearn
 
 PUBLIC = [
+    "CVEM",
     "BlockedCERF",
+    "CERFClassifier",
+    "CERFRegressor",
     "FastfoodFeatures",
+    "Greedy",
     "KernelAutoencoder",
     "KernelImputer",
     "MaskedCERF",
+    "MaskedFourierFeatures",
     "RandomFourierFeatures",
     "RandomizedKernelCCA",
     "RandomizedKernelPCA",
+    "Shared",
     "cost",
     "frontier",
 ]
@@ -72,6 +78,7 @@ def test_a_star_import_gives_the_public_names():
     names: dict[str, object] = {}
     exec("from cerflearn import *", names)
     assert {*PUBLIC, "__version__"} <= set(names)
+    assert {*PUBLIC, "__version__"} == set(cerflearn.__all__)
 
 
 def test_version_is_text():

@@ -52,8 +52,8 @@ def check_map_size(n_values: float, asked: str) -> None:
     """
     if n_values > MOST_VALUES:
         raise ValueError(
-            f"{asked} is too large: the map would store about {n_values:.2g} numbers, and at most "
-            f"{MOST_VALUES:,} are drawn. Ask for less."
+            f"{asked} cannot be drawn: the map would store about {n_values:.2g} numbers, and at "
+            f"most {MOST_VALUES:,} are possible. Ask for less."
         )
 
 

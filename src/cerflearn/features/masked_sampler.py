@@ -126,9 +126,11 @@ class MaskedSampler:
         n_outputs : int
             Output columns to keep.
         """
-        # Only the number of outputs is used, so that the candidates start from the same state:
-        # masks of a Beta-Bernoulli process then prefer the same inputs.
-        _, n_outputs = self._draw_masks(plan, deepcopy(rng))
+        n_outputs = self.n_outputs
+        if self.macs is not None:
+            # Only the number of outputs is used, so that the candidates start from the same state:
+            # masks of a Beta-Bernoulli process then prefer the same inputs.
+            _, n_outputs = self._draw_masks(plan, deepcopy(rng))
         n_candidates = n_candidates_for(n_outputs)
         n_projections = projections_for(n_candidates, self.paired)
         per_mask = plan.features_per_mask

@@ -48,6 +48,7 @@ DEFAULT_FRACTION = 0.4
 MOST_CANDIDATES = 2**14
 """Candidate columns of which one matrix of products takes 2 GiB."""
 
+_MOST_COUNTED = 1e12  # candidates that an error counts
 _SMALLEST_ERROR = 1e-12  # its logarithm stands for that of a teacher explained in full
 
 _LEARNED_ATTRIBUTES = ("rotation_", "scale_", "lower_bounds_", "errors_", "n_iter_")
@@ -69,13 +70,14 @@ LEARNING_CONSTRAINTS: dict[str, Constraint] = {
 """What the parameters of learning must be; the selector checks its own."""
 
 
-def _is_random(selector: Any) -> bool:
+def is_random(selector: Any) -> bool:
+    """Whether nothing is chosen, as features are kept as they are drawn."""
     return isinstance(selector, str) and selector == "random"
 
 
 def without_selection(parameter: str, remedy: str) -> NoEffect:
     """Make the entry of a parameter that ``selector="random"`` never reads."""
-    return NoEffect(parameter, "selector", lambda estimator: _is_random(estimator.selector), remedy)
+    return NoEffect(parameter, "selector", lambda estimator: is_random(estimator.selector), remedy)
 
 
 _ALL_KEPT = "random features are kept as they are drawn; pass a selector such as 'greedy'"
@@ -130,7 +132,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
             The fitted estimator.
         """
         self._check_parameters()
-        selector = None if _is_random(self.selector) else make_selector(self.selector)
+        selector = None if is_random(self.selector) else make_selector(self.selector)
         rng = make_generator(self.random_state)
         # A fit that fails leaves an estimator that is not fitted, never an old map and a new width.
         for name in ("feature_map_", *_LEARNED_ATTRIBUTES):
@@ -230,7 +232,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
 
     def _read(self, X: MatrixLike, y: Any) -> TrainingData:
         """Check X, and y where labels are the teacher."""
-        needs_target = not _is_random(self.selector) and reads_target(self.teacher)
+        needs_target = not is_random(self.selector) and reads_target(self.teacher)
         if needs_target and y is None:
             raise ValueError(
                 f"teacher={self.teacher!r} requires y to be passed, but the target y is None."
@@ -274,16 +276,27 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
                 )
             asked = float(self.n_candidates)
         else:
-            given = self.selected_fraction
-            asked = np.ceil(n_outputs / (DEFAULT_FRACTION if given is None else float(given)))
-        if asked > MOST_CANDIDATES:
-            raise ValueError(
-                f"{asked:,.0f} candidate columns are too many for selector={self.selector!r}, "
-                f"which needs matrices of as many rows and columns: at most {MOST_CANDIDATES:,}. "
-                "Ask for fewer outputs or candidates, or pass selector='random'."
-            )
+            asked = np.ceil(n_outputs / self._fraction)
+        self._check_candidates(asked)
         paired = bool(self.paired)
         return outputs_of(projections_for(int(asked), paired), paired)
+
+    @property
+    def _fraction(self) -> float:
+        """Outputs divided by candidates, where the latter are not given."""
+        given = self.selected_fraction
+        return DEFAULT_FRACTION if given is None else float(given)
+
+    def _check_candidates(self, asked: float, *, or_more: bool = False) -> None:
+        """Refuse more candidate columns than can be learned from."""
+        if asked > MOST_CANDIDATES:
+            over = "More than " if or_more or asked > _MOST_COUNTED else ""
+            raise ValueError(
+                f"{over}{min(asked, _MOST_COUNTED):,.0f} candidate columns are too many for "
+                f"selector={self.selector!r}, which needs matrices of as many rows and columns: at "
+                f"most {MOST_CANDIDATES:,}. Ask for fewer outputs or candidates, or pass "
+                "selector='random'."
+            )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -293,7 +306,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = not _is_random(self.selector) and reads_target(self.teacher)
+        tags.target_tags.required = not is_random(self.selector) and reads_target(self.teacher)
         return tags
 
 
