@@ -65,6 +65,15 @@ def test_public_names_can_be_reached_and_are_listed(name):
     assert getattr(cerflearn, name).__name__ == name
 
 
+@pytest.mark.parametrize("name", ["plotting", "rivals", "spectral"])
+def test_public_modules_can_be_reached_after_the_import_and_are_listed(name):
+    assert name in dir(cerflearn)
+    assert name in cerflearn.__all__
+    code = f"import cerflearn; assert cerflearn.{name}.__name__ == 'cerflearn.{name}'"
+    assert f"cerflearn.{name}" in modules_after(code)
+    assert f"cerflearn.{name}" not in modules_after("import cerflearn; dir(cerflearn)")
+
+
 def test_a_star_import_gives_the_public_names():
     names: dict[str, object] = {}
     exec("from cerflearn import *", names)

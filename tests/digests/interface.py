@@ -81,7 +81,9 @@ def map_of(model: Any) -> dict[str, Any]:
 
 def head_of(model: Any) -> dict[str, Any]:
     """Coefficients and biases of the scores of a fitted predictor or rival."""
-    return {"head_coef": model.coef_, "head_intercept": model.intercept_}
+    prefix = "head_" if hasattr(model, "head_coef_") else ""
+    names = ("coef_", "intercept_")
+    return {f"head_{name}"[:-1]: getattr(model, prefix + name) for name in names}
 
 
 def selected_of(model: Any) -> Any:

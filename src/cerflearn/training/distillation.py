@@ -14,6 +14,7 @@ from scipy.linalg import cho_solve, cholesky
 from scipy.spatial.distance import pdist
 
 from cerflearn._typing import Float64Array, FloatArray, IntArray
+from cerflearn.linalg.distances import squared_distances
 
 MOST_ROWS = 6000
 """Rows of which the teacher keeps a matrix of products; more are taught by their labels alone."""
@@ -56,7 +57,7 @@ class KernelTeacher:
     def scores(self, X: FloatArray) -> Float64Array:
         """Scores (n_samples, n_scores) of any rows, in blocks."""
         blocks = np.array_split(X, max(1, len(X) // 1000))
-        kernels = (np.exp(-self.gamma * _squared_distances(x, self.X)) for x in blocks)
+        kernels = (np.exp(-self.gamma * squared_distances(x, self.X)) for x in blocks)
         return np.vstack([kernel @ self.coef for kernel in kernels]) + self.mean
 
 
@@ -83,7 +84,7 @@ def fit_teacher(
     rows = rng.permutation(len(X))[:_CHOICE_ROWS]
     choice = choose_kernel(X[rows], targets[rows] - mean, weights[rows])
     gamma, ridge = choice.gamma, choice.ridge
-    kernel = np.exp(-gamma * _squared_distances(X, X))
+    kernel = np.exp(-gamma * squared_distances(X, X))
     kernel.flat[:: len(X) + 1] += ridge * inverse_weights
     factor = cholesky(kernel, lower=True, overwrite_a=True)
     coef = cho_solve((factor, True), targets - mean)
@@ -122,7 +123,7 @@ def choose_kernel(
     """
     median = float(np.median(pdist(X, "sqeuclidean"))) if len(X) > 1 else 1.0
     root = np.sqrt(weights / weights.mean())[:, None]
-    distances, scaled_targets = _squared_distances(X, X), root * targets
+    distances, scaled_targets = squared_distances(X, X), root * targets
     best: KernelChoice | None = None
     for width in widths:
         gamma = width / (median or 1.0)
@@ -137,13 +138,6 @@ def choose_kernel(
                 best = KernelChoice(gamma, ridge, error, targets - residual / root)
     assert best is not None
     return best
-
-
-def _squared_distances(X: FloatArray, Y: FloatArray) -> Float64Array:
-    """Squared distances (len(X), len(Y))."""
-    norms = np.einsum("ij,ij->i", X, X)[:, None] + np.einsum("ij,ij->i", Y, Y)
-    distances: Float64Array = np.maximum(norms - 2.0 * X @ Y.T, 0.0)
-    return distances
 
 
 def sharpness(scores: Float64Array, targets: Float64Array) -> float:

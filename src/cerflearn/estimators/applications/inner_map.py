@@ -5,7 +5,7 @@ Inner maps see plain arrays, whatever container the outer estimator was given.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import issparse
@@ -21,9 +21,20 @@ from cerflearn.estimators.input import to_dense
 from cerflearn.estimators.maps.masked import MaskedFourierFeatures
 from cerflearn.estimators.maps.random_feature_map import RandomFeatureMap
 from cerflearn.estimators.teachers import seeded
+from cerflearn.linalg.moments import CrossMoments
 
-DEFAULT_OUTPUTS = 512
+INNER_OUTPUTS = 512
 """Outputs of the map that is used if none is given."""
+
+
+class Transformer(Protocol):
+    """What ``feature_map`` may be: an estimator of features, ours or scikit-learn's."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn from rows of X."""
+
+    def transform(self, X: Any) -> Any:
+        """Return one row of features for each row of X."""
 
 
 def check_inner_map(name: str, feature_map: Any) -> None:
@@ -43,13 +54,23 @@ def needs_target(feature_map: Any) -> bool:
     return bool(get_tags(feature_map).target_tags.required)
 
 
+def check_moments(moments: CrossMoments) -> None:
+    """Refuse features that overflow when they are squared and summed."""
+    for scatter in (moments.left_scatter, moments.cross_scatter, moments.right_scatter):
+        if scatter is not None and not np.isfinite(scatter).all():
+            raise ValueError(
+                "The features of feature_map are too large for their variance to be a number: "
+                "choose another map, or scale its output, for example with StandardScaler."
+            )
+
+
 def fit_inner_map(feature_map: Any, X: Any, y: Any, rng: np.random.Generator) -> Any:
     """Fit a clone of ``feature_map`` whose missing random states are drawn from ``rng``.
 
     None is a :class:`MaskedFourierFeatures` of 512 outputs.
     """
     if feature_map is None:
-        feature_map = MaskedFourierFeatures(n_components=DEFAULT_OUTPUTS)
+        feature_map = MaskedFourierFeatures(n_components=INNER_OUTPUTS)
     return seeded(clone(feature_map), rng).fit(X, y)
 
 
