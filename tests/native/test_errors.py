@@ -15,7 +15,7 @@ FASTFOOD = fastfood_map(5, 8, 2, centred=True, kept_fraction=0.5)
 
 def build(case, dtype="float64", level=LEVEL, **changes):
     constructor = getattr(_native, case.constructor)
-    return constructor(*case.native_arguments(**changes), dtype, level)
+    return constructor(**case.native_arguments(**changes), dtype=dtype, level=level)
 
 
 def changed(array, index, value):
@@ -154,18 +154,18 @@ def test_masked_model_checks_all_pointers_before_it_reads_inputs():
     longer = np.array([0, 1, 2, -1, -1, -1], dtype=np.int32)
     with pytest.raises(ValueError, match=r"empty|pointers"):
         _native.masked_model(
-            4,
-            np.array([0, 5, 3]),
-            longer[:3],
-            np.array([0, 1, 2]),
-            np.zeros(3),
-            1,
-            np.zeros(2),
-            np.ones(2),
-            2,
-            False,
-            "float64",
-            LEVEL,
+            n_features=4,
+            mask_pointers=np.array([0, 5, 3]),
+            mask_inputs=longer[:3],
+            projection_pointers=np.array([0, 1, 2]),
+            values=np.zeros(3),
+            group_size=1,
+            offsets=np.zeros(2),
+            amplitudes=np.ones(2),
+            n_outputs=2,
+            paired=False,
+            dtype="float64",
+            level=LEVEL,
         )
 
 
@@ -240,10 +240,10 @@ def test_finish_phases_refuses_columns_that_are_not_contiguous():
 
 def test_rectified_features_cannot_be_paired():
     message = "rectified features have no sine: paired must be false"
-    paired = MASKED.native_arguments(paired=True, n_outputs=2 * len(MASKED.offsets))
-    assert _native.masked_model(*paired, "float64", LEVEL, False)
+    paired = {"paired": True, "n_outputs": 2 * len(MASKED.offsets)}
+    assert build(MASKED, **paired, rectified=False)
     with pytest.raises(ValueError, match=message):
-        _native.masked_model(*paired, "float64", LEVEL, True)
+        build(MASKED, **paired, rectified=True)
     with pytest.raises(ValueError, match=message):
         _native.finish_phases(
             np.zeros((3, 4)), *np.zeros((2, 4)), np.zeros((3, 8)), True, LEVEL, True
