@@ -85,6 +85,70 @@ def test_any_number_of_threads_is_taken(n_threads):
     assert build(DENSE).transform(np.zeros((500, 6)), np.zeros((500, 4)), n_threads)
 
 
+@pytest.mark.parametrize("n", [1, 30])
+def test_out_that_shares_memory_with_the_input_is_refused(n):
+    model, memory = build(DENSE), np.zeros((4 + 6 + 4) * n)
+    X = memory[4 * n : 10 * n].reshape(n, 6)
+    for view in (X, X[::-1], X[:, ::-1]):
+        for begin in (1, 4 * n, 5 * n, 10 * n - 1):
+            out = memory[begin : begin + 4 * n].reshape(n, 4)
+            with pytest.raises(ValueError, match="out shares memory with X"):
+                model.transform(view, out, 1)
+        for begin in (0, 10 * n):
+            assert model.transform(view, memory[begin : begin + 4 * n].reshape(n, 4), 1)
+
+
+def test_out_of_scores_that_shares_memory_is_refused():
+    model, memory = build(DENSE), np.zeros(200)
+    arrays = {"X": (3, 6), "coef": (2, 4), "intercept": (2,)}
+    for name in arrays:
+        given = {key: np.zeros(shape) for key, shape in arrays.items()}
+        given[name] = memory[: given[name].size].reshape(arrays[name])
+        with pytest.raises(ValueError, match="out shares memory with X, coef or intercept"):
+            model.scores(*given.values(), memory[1:7].reshape(3, 2), 1)
+        assert model.scores(*given.values(), memory[100:106].reshape(3, 2), 1)
+
+
+def test_out_of_finish_phases_that_shares_memory_is_refused():
+    memory = np.zeros(12)
+    with pytest.raises(ValueError, match="out shares memory with phases"):
+        _native.finish_phases(
+            memory.reshape(3, 4), *np.zeros((2, 4)), memory.reshape(3, 4), False, LEVEL, False
+        )
+
+
+def test_more_scores_than_the_core_can_number_are_refused():
+    model = build(dense_map(1, 1), "float32")
+    n_scores = 2**24 + 1
+    coef, intercept = np.zeros((n_scores, 1), np.float32), np.zeros(n_scores, np.float32)
+    with pytest.raises(ValueError, match=r"n_scores.*at most 2\^24"):
+        model.scores(
+            np.zeros((0, 1), np.float32), coef, intercept, coef[:0].reshape(0, n_scores), 1
+        )
+
+
+@pytest.mark.parametrize("case", [DENSE, MASKED, FASTFOOD], ids=lambda case: case.constructor)
+@pytest.mark.parametrize("more", [2**32, 2**62])
+def test_sizes_are_compared_before_they_are_narrowed(case, more):
+    with pytest.raises(ValueError, match="n_outputs"):
+        build(case, n_outputs=case.n_outputs + more)
+    if "n_features" in case.arguments:
+        with pytest.raises(ValueError, match="n_features"):
+            build(case, n_features=case.n_features + more)
+    if "group_size" in case.arguments:
+        with pytest.raises(ValueError, match="group_size"):
+            build(case, group_size=1 + more)
+
+
+@pytest.mark.parametrize("case", [DENSE, MASKED, FASTFOOD], ids=lambda case: case.constructor)
+def test_constructors_take_keywords_only(case):
+    constructor = getattr(_native, case.constructor)
+    with pytest.raises(TypeError):
+        constructor(*case.native_arguments().values(), "float64", LEVEL)
+    with pytest.raises(TypeError):
+        build(case, frequency=1)
+
+
 @pytest.mark.parametrize("case", [DENSE, MASKED, FASTFOOD], ids=lambda case: case.constructor)
 @pytest.mark.parametrize(
     ("changes", "message"),
