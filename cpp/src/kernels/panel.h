@@ -55,7 +55,7 @@ CERF_INLINE void pack_run(const Input<T>& X, const T* source, int32_t count, int
       }
     }
   }
-  for (int32_t s = 0; s < count; s++) {
+  for (int32_t s = whole_end < end ? 0 : whole_samples; s < count; s++) {
     const T* row = source + s * X.row_stride;
     for (int64_t d = s < whole_samples ? whole_end : begin; d < end; d++) {
       FiniteCheck<T>::see(check, row[d]);
