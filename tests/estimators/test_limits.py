@@ -117,11 +117,18 @@ def test_a_kernel_too_wide_for_the_data_is_told(estimator, selector):
 
 
 @pytest.mark.parametrize("estimator", LEARNING)
-@pytest.mark.parametrize("selector", [CVEM, Shared, Greedy])
+@pytest.mark.parametrize(
+    ("selector", "allowed"),
+    [
+        (CVEM, "'standardize', 'center' or None."),
+        (Shared, "'standardize', 'center' or None."),
+        (Greedy, "'standardize' or None: "),
+    ],
+)
 @pytest.mark.parametrize("normalize", [np.array([1]), np.array(["center", "standardize"]), 0])
-def test_normalize_that_is_no_name_is_told(estimator, selector, normalize):
+def test_normalize_that_is_no_name_is_told(estimator, selector, allowed, normalize):
     sampler = estimator(selector=selector(normalize=normalize))
-    message = f"normalize={normalize!r} is not valid: it must be 'standardize', 'center' or None."
+    message = f"normalize={normalize!r} is not valid: it must be {allowed}"
     refused_without_memory(sampler, message)
 
 
