@@ -8,7 +8,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
 from cerflearn.linalg.ridge_path import fit_ridge_path
-from cerflearn.training.calibration import best_sharpness
+from cerflearn.training.probabilities import fit_inverse_temperature
 from cerflearn.training.distillation import (
     choose_kernel,
     fit_teacher,

@@ -60,7 +60,7 @@ def frontier(
         - ``"masked"``, ``"cvem"``, ``"blocked"``: likewise with :class:`MaskedFourierFeatures`,
           :class:`MaskedCERF` with ``selector="cvem"``, and :class:`BlockedCERF`;
         - ``"refined"``: :class:`CERFClassifier` or :class:`CERFRegressor` with
-          ``masks="random", refine="supervised"``;
+          ``learn="features"``;
         - ``"cerf"``: these as they are.
     test_size : float, default=0.25
         Share of the rows to judge by, drawn anew for each seed.

@@ -21,7 +21,7 @@ from cerflearn.estimators.cost import cost
 from cerflearn.estimators.predictors.classifier import CERFClassifier
 from cerflearn.estimators.predictors.regressor import CERFRegressor
 from cerflearn.features.cost import stored_cost
-from cerflearn.training.training import FEW_ROWS
+from cerflearn.training.settings import FEW_ROWS
 
 _LINEAR_PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4)  # of logistic regression, for a mean loss
 _SMALL_PENALTIES = (1e-3, 1e-2, 1e-1, 1e-4)
@@ -124,7 +124,7 @@ def pruned_mlp(training: Training, macs: int) -> Model:
 
 def refined(training: Training, macs: int) -> Model:
     """Random masks, with frequencies, offsets and head trained on the labels."""
-    return _budgeted(training, macs, {"masks": "random", "refine": "supervised"})
+    return _budgeted(training, macs, {"learn": "features"})
 
 
 def cerf(training: Training, macs: int) -> Model:
@@ -138,8 +138,8 @@ def _budgeted(training: Training, macs: int, parameters: dict[str, Any]) -> Mode
     model = kind(macs=macs, random_state=training.seed, n_jobs=1, **parameters)
     model.fit(training.X, training.y)
     # As predict does, without its checks of X: rivals are run without theirs too.
-    feature_map, bias = model.feature_map_, model.intercept_.astype(np.float32)
-    coef = np.ascontiguousarray(model.coef_, dtype=np.float32)
+    feature_map, bias = model.feature_map_, model.head_intercept_.astype(np.float32)
+    coef = np.ascontiguousarray(model.head_coef_, dtype=np.float32)
     return Model(
         lambda X: training.decide(feature_map.scores(X, coef, bias)),
         cost(model),

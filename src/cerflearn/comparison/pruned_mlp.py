@@ -19,8 +19,7 @@ from cerflearn._typing import Float64Array
 from cerflearn.comparison.data import Predict, Training
 from cerflearn.comparison.relu import Parameters, ReluNetwork, draw_relu, loss_and_gradient
 from cerflearn.comparison.tuning import best_setting
-from cerflearn.training.losses import cross_entropy, logistic, squared_error
-from cerflearn.training.problem import Problem
+from cerflearn.training.objective import Problem, cross_entropy, logistic, squared_error
 from cerflearn.training.pruning import (
     Budget,
     entries_after,
@@ -28,14 +27,8 @@ from cerflearn.training.pruning import (
     final_mask,
     largest_blocks,
 )
-from cerflearn.training.recipes import n_projections_for
-from cerflearn.training.training import (
-    FEW_ROWS,
-    effort_for,
-    full_batches,
-    steps_for,
-    uses_mini_batches,
-)
+from cerflearn.training.settings import FEW_ROWS, n_components_for
+from cerflearn.training.train import effort_for, full_batches, steps_for, uses_mini_batches
 
 _BATCH, _RATE, _DECAY_PER_PENALTY = 256, 3e-3, 100.0  # Adam
 _PRUNING = (0.05, 0.6)  # share of the steps between which Adam's weights are pruned
@@ -80,7 +73,7 @@ def train(training: Training, macs: int, setting: Setting, *, effort: float = 1.
     budget = Budget(macs, training.n_scores)
     varies = training.X.max(axis=0) > training.X.min(axis=0)
     n_inputs, n_samples = max(1, int(varies.sum())), training.n_samples
-    n_hidden = n_projections_for(budget, n_inputs, n_samples, setting.crowd)
+    n_hidden = n_components_for(budget, n_inputs, n_samples, setting.crowd)
     rng = np.random.default_rng(training.seed)
     network = draw_relu(np.repeat(varies[:, None], n_hidden, axis=1), training.n_scores, rng)
     problem = _problem(training)

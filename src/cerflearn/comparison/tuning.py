@@ -10,8 +10,8 @@ import numpy as np
 from cerflearn._typing import Float64Array, FloatArray
 from cerflearn.comparison.data import Predict, Training
 from cerflearn.linalg.ridge_path import RidgeFit, fit_ridge_path
-from cerflearn.training.search import stratified_parts
-from cerflearn.training.training import FEW_ROWS
+from cerflearn.training.model_selection import stratified_parts
+from cerflearn.training.settings import FEW_ROWS
 
 Setting = TypeVar("Setting")
 

@@ -18,13 +18,18 @@ from cerflearn.engine.blas import one_thread_blas
 from cerflearn.estimators.fused import cost_of, scores_of
 from cerflearn.estimators.gamma import resolve_gamma
 from cerflearn.estimators.input import read_data
-from cerflearn.estimators.predictors.classifier import one_hot
 from cerflearn.estimators.predictors.scaling import InputScaling, choose_scaling
+from cerflearn.estimators.targets import class_targets
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.cost import Cost
 from cerflearn.linalg.ridge_path import RIDGES, RidgeFit, fit_ridge_path
-from cerflearn.training.calibration import best_sharpness, score_targets
-from cerflearn.training.distillation import choose_kernel, softened
+from cerflearn.training.kernel_ridge import tune_kernel
+from cerflearn.training.objective import TargetKind
+from cerflearn.training.probabilities import (
+    fit_inverse_temperature,
+    probabilities,
+    score_targets,
+)
 
 WIDTHS = (1 / 64, 1 / 16, 1 / 4, 1.0, 4.0)
 """Gaussian widths tried: multiples of one over the median squared distance."""
@@ -54,7 +59,12 @@ class Training:
     @property
     def targets(self) -> Float64Array:
         """Scores to regress on, (n_samples, n_scores): -1 and 1 for two classes, else 0 and 1."""
-        return score_targets(self.classes)
+        return score_targets(self.classes, self.kind)
+
+    @property
+    def kind(self) -> TargetKind:
+        """Whether there are two classes or more."""
+        return "binary" if self.classes.shape[1] == 1 else "multiclass"
 
     @property
     def weights(self) -> Float64Array:
@@ -81,7 +91,7 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
     feature_map_: FeatureMap
     coef_: Float64Array
     intercept_: Float64Array
-    _sharpness: float
+    _inverse_temperature: float
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the kernel and the scores.
@@ -119,7 +129,7 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
                 f"y has one class, {self.classes_.tolist()}: a classifier needs two or more."
             )
         X = (X.toarray() if issparse(X) else X).astype(np.float64)
-        classes = one_hot(numbers, len(self.classes_))
+        classes = class_targets(numbers, len(self.classes_))
         weights = np.full(len(X), 1.0 / len(X))
         scaling = choose_scaling(X, classes, weights, rng, "column")
         return Training(np.asarray(scaling.apply(X), dtype=np.float64), classes, scaling)
@@ -140,7 +150,9 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
 
     def _calibrate(self, training: Training, scores: Float64Array) -> None:
         """Choose the factor between scores and log-odds."""
-        self._sharpness = best_sharpness(scores, training.classes, training.weights)
+        self._inverse_temperature = fit_inverse_temperature(
+            scores, training.classes, training.weights, training.kind
+        )
 
     def _raw_scores(self, X: Any) -> FloatArray:
         """Scores (n_samples, n_scores) of checked X."""
@@ -174,7 +186,7 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         scores = self.decision_function(X).astype(np.float64)
         if scores.ndim == 1:  # the softmax of (-s, s) / 2 is the sigmoid of s
             scores = np.column_stack([-0.5 * scores, 0.5 * scores])
-        return softened(scores, self._sharpness)
+        return probabilities(scores, self._inverse_temperature, "multiclass")
 
     @property
     def n_macs_(self) -> int:
@@ -216,7 +228,7 @@ def choose_gamma(gamma: Any, training: Training, rng: np.random.Generator) -> fl
     rows = np.sort(rng.permutation(len(training.X))[:_CHOICE_ROWS])
     targets = training.targets - training.targets.mean(axis=0)
     weights = training.weights[rows]
-    return choose_kernel(training.X[rows], targets[rows], weights, widths=WIDTHS).gamma
+    return tune_kernel(training.X[rows], targets[rows], weights, widths=WIDTHS).gamma
 
 
 def fit_ridge(
