@@ -15,8 +15,7 @@ from sklearn.neural_network import MLPClassifier
 from cerflearn.comparison import pruned_mlp
 from cerflearn.comparison.data import Training
 from cerflearn.comparison.relu import ReluNetwork, draw_relu, loss_and_gradient
-from cerflearn.training.losses import cross_entropy, logistic, squared_error
-from cerflearn.training.problem import Problem
+from cerflearn.training.objective import Problem, cross_entropy, logistic, squared_error
 
 
 def digits(n_samples, seed=0):

@@ -60,9 +60,9 @@ ESTIMATORS = [
     RandomizedKernelCCA(),
     RandomizedKernelCCA(y_feature_map=RandomFourierFeatures(), n_jobs=2),
     CERFClassifier(),
-    CERFClassifier(macs=60, head="ridge", masks="random", alpha=1e-3, n_jobs=2),
+    CERFClassifier(macs=60, head="ridge", learn="features", alpha=1e-3, n_jobs=2),
     CERFRegressor(),
-    CERFRegressor(macs=500, refine=None, head="ridge"),
+    CERFRegressor(macs=500, learn="selection", head="ridge"),
 ]
 
 
