@@ -61,8 +61,9 @@ ESTIMATORS = [
     RandomizedKernelCCA(y_feature_map=RandomFourierFeatures(), n_jobs=2),
     CERFClassifier(),
     CERFClassifier(macs=60, head="ridge", learn="features", alpha=1e-3, n_jobs=2),
+    CERFClassifier(macs=60, head="svm", learn="selection"),
     CERFRegressor(),
-    CERFRegressor(macs=500, learn="selection", head="ridge"),
+    CERFRegressor(macs=500, learn="features", head="ridge"),
 ]
 
 

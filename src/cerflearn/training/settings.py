@@ -22,7 +22,8 @@ FEW_ROWS = 1_000
 """Most rows for which settings are compared in several folds."""
 
 _MANY_ROWS = 20_000  # above, one setting is as good as another, and comparing takes long
-_SMALL_WORK = 10**7  # rows x frequencies of a network that is cheap to train
+_SMALL_WORK = 10**7  # rows x weights of a network that is cheap to train
+_SCORES_PER_INPUT = 4  # above, scores rather than frequencies determine the work
 _FEWER, _MORE, _TWICE = 0.6, 1.4, 2.0  # features, times the usual number
 _WEAKER = 0.03  # share of alpha that is left after pruning: small networks fit closer
 _NARROW = 32  # inputs below which kernel ridge regression adds nothing to labels of few rows
@@ -182,9 +183,14 @@ def n_components_for(budget: Budget, n_features: int, n_samples: int, factor: fl
     return int(np.clip(min(factor * fitting, 5.0 * np.sqrt(n_samples)), 1, most))
 
 
-def is_small(n_samples: int, n_frequencies: int) -> bool:
+def n_weights_of(n_features: int, n_components: int, n_scores: int) -> int:
+    """Weights that measure the work of training: frequencies, or a share of very many scores."""
+    return n_components * max(n_features, n_scores // _SCORES_PER_INPUT)
+
+
+def is_small(n_samples: int, n_weights: int) -> bool:
     """Tell whether a network is small enough to be trained for longer, or in more ways."""
-    return n_samples * n_frequencies <= _SMALL_WORK
+    return n_samples * n_weights <= _SMALL_WORK
 
 
 def candidate_settings(task: Task, request: SettingsRequest) -> list[TrainingSettings]:
@@ -250,7 +256,7 @@ def _from_table(task: Task, request: SettingsRequest) -> Iterable[TrainingSettin
         rows = tuple(row._replace(activation="relu") for row in rows)
     elif request.activation is None and size == "many rows" and request.learn in (None, "masks"):
         usual = n_components_for(budget, n_features, n_samples)
-        if is_small(n_samples, n_features * usual):
+        if is_small(n_samples, n_weights_of(n_features, usual, budget.n_scores)):
             rows += _RELU_ROWS
     for row in rows:
         teacher = row.teacher

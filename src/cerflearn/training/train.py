@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from cerflearn._typing import BoolArray
 from cerflearn.training.adam import MiniBatches, train_mini_batches
 from cerflearn.training.lbfgs import FullBatches, train_full_batches
 from cerflearn.training.network import FeatureNetwork, draw_cosine_network, draw_relu_network
@@ -22,6 +23,7 @@ _EPOCHS, _LEAST_STEPS, _MOST_STEPS, _BATCH_SIZE = 15, 1500, 6000, 256
 _ADAM_RATE = 3e-3
 _LARGEST_PHASE_STEP = 2.4  # a step changes all frequencies: a phase by the rate times the inputs
 _CHEAP_STEPS, _CHEAP_WORK = 4000, 10**8  # steps x frequencies
+_LEAST_SCREENED, _SCREENED_PER_ROW = 1_000, 100  # inputs that training starts with
 _LONGER = 5.0  # more iterations for small networks that classify many rows
 
 
@@ -87,7 +89,8 @@ def train_network(
 
 
 def _draw_dense(task: Task, settings: TrainingSettings, rng: np.random.Generator) -> FeatureNetwork:
-    mask = np.repeat(task.usable[:, None], settings.n_components, axis=1)
+    usable = _screened(task, settings.n_components)
+    mask = np.repeat(usable[:, None], settings.n_components, axis=1)
     if settings.activation == "relu":
         return draw_relu_network(mask, task.targets.shape[1], rng)
     part = task.rows(np.sort(rng.permutation(task.n_samples)[:_FIRST_HEAD_ROWS]))
@@ -95,6 +98,26 @@ def _draw_dense(task: Task, settings: TrainingSettings, rng: np.random.Generator
     if task.classifies:
         aims = _FIRST_SCORE * score_targets(part.targets, task.kind)
     return draw_cosine_network(part.X, aims, mask, task.gamma, rng)
+
+
+def _screened(task: Task, n_components: int) -> BoolArray:
+    """Mark the inputs to start with: of very many, those with most covariance with the targets.
+
+    They are at least as many as the budget can read.
+    """
+    budget = task.budget
+    n_read = -(-budget.entries_for(n_components) // n_components)
+    most = max(_LEAST_SCREENED, _SCREENED_PER_ROW * task.n_samples, n_read)
+    if int(task.usable.sum()) <= most:
+        return task.usable
+    centred = task.targets - task.weights @ task.targets
+    covariance = task.X.T @ (task.weights[:, None] * centred)
+    relevance = np.where(task.usable, np.square(covariance).sum(axis=1), -1.0)
+    starts = np.arange(0, len(relevance), budget.group_size)
+    order = np.argsort(-np.add.reduceat(relevance, starts), kind="stable")
+    groups = np.zeros(len(starts), dtype=np.bool_)
+    groups[order[: -(-most // budget.group_size)]] = True
+    return np.repeat(groups, budget.group_size)[: len(relevance)] & task.usable
 
 
 def uses_mini_batches(n_samples: int, n_frequencies: int) -> bool:
@@ -112,10 +135,10 @@ def full_batches(
     return replace(usual, n_between=max(5, n_between), n_last=max(20, n_last))
 
 
-def effort_for(n_samples: int, n_frequencies: int, *, classes: bool) -> float:
+def effort_for(n_samples: int, n_weights: int, *, classes: bool) -> float:
     """Factor of the usual iterations: small networks that classify many rows gain from more."""
     many = classes and n_samples > FEW_ROWS
-    return _LONGER if many and is_small(n_samples, n_frequencies) else 1.0
+    return _LONGER if many and is_small(n_samples, n_weights) else 1.0
 
 
 def steps_for(n_samples: int, n_frequencies: int) -> int:

@@ -145,7 +145,8 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         name = type(self).__name__
         if y is None:
             raise ValueError(f"This {name} requires y to be passed, but the target y is None.")
-        if np.ndim(y) == 2 and np.shape(y)[1] == 0:
+        shape = getattr(y, "shape", ())
+        if len(shape) == 2 and shape[1] == 0:
             raise ValueError("y has no columns (its shape is (n_samples, 0)): pass one or more.")
         seed = np.random.SeedSequence(make_generator(self.random_state).integers(2**63, size=2))
         if hasattr(self, "head_coef_"):

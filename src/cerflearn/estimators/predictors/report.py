@@ -69,7 +69,7 @@ def _most_important(model: Any, names: list[str]) -> str:
     """Name the inputs of most importance, with their shares."""
     shares = model.feature_importances_
     order = np.argsort(-shares, kind="stable")[:_LISTED_INPUTS]
-    listed = [f"{names[index]} {shares[index]:.0%}" for index in order if shares[index] > 0.0]
+    listed = [f"{names[index]} {shares[index]:.1%}" for index in order if shares[index] > 0.0]
     return f"; most important: {', '.join(listed)}" if listed else ""
 
 
@@ -91,9 +91,9 @@ def _ceiling(model: Any, n_features: int) -> list[str]:
     """Say why a budget cannot be used up."""
     n_components, n_scores = model.n_components_, len(model.head_coef_)
     ceiling = n_components * (n_features + n_scores)
-    if ceiling >= model.macs_:
+    if model.macs_ - ceiling <= n_scores:  # less than one more feature would cost
         return []
-    why = "as given" if model.n_components != "auto" else "at most 5 sqrt(n_samples)"
+    why = "given" if model.n_components != "auto" else "chosen, at most 5 sqrt(n_samples)"
     return [
         f"  macs={model.macs_:,} is not used up: {counted(n_components, 'feature')} ({why}) of all "
         f"{counted(n_features, 'input')} with {counted(n_scores, 'score')} cost "

@@ -25,6 +25,7 @@ from cerflearn.training.settings import (
     Teacher,
     TrainingSettings,
     candidate_settings,
+    n_weights_of,
 )
 from cerflearn.training.train import effort_for, train_network, uses_mini_batches
 from cerflearn.training.training_set import Task, kernel_problem, labels_problem
@@ -244,8 +245,8 @@ class _Search:
             )
             if not settings.trains:
                 return start
-        n_frequencies = task.X.shape[1] * settings.n_components
-        effort *= effort_for(self._task.n_samples, n_frequencies, classes=task.classifies)
+        n_weights = n_weights_of(task.X.shape[1], settings.n_components, task.targets.shape[1])
+        effort *= effort_for(self._task.n_samples, n_weights, classes=task.classifies)
         network = train_network(
             task, problem, settings, rng, self._workers,
             start=start, effort=effort, held_out=held_out, on_progress=on_progress,
