@@ -8,7 +8,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(CPP)
 ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .NOTPARALLEL:
-.PHONY: help demo test test-sklearn lint format bench bench-blocked bench-predictors bench-selection reproduce reproduce-full sanitize clean
+.PHONY: help demo test test-bits test-sklearn lint format bench bench-blocked bench-predictors bench-selection reproduce reproduce-full sanitize clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,14 +16,17 @@ help:  ## list the targets
 demo: $(VENV)/.ready-report  ## accuracy against MACs and time on bundled data, beside rivals
 	$(BIN)/cerf demo
 
-test: $(VENV)/.ready-test  ## all tests (under 10 minutes on two cores)
-	$(ENV) $(BIN)/python -m pytest
+test: $(VENV)/.ready-test  ## all tests, in parallel (under 6 minutes on two cores)
+	$(ENV) $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+test-bits: $(VENV)/.ready-test  ## fitted arrays and outputs against recorded digests, on the CPU they were recorded on
+	$(ENV) PYTHONPATH=tests $(BIN)/python -m digests.record --compare
 
 test-sklearn: $(VENV)/.ready-test  ## scikit-learn's estimator checks on the newest and the oldest supported version
-	$(ENV) $(BIN)/python -m pytest tests/estimators tests/rivals
+	$(ENV) $(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/estimators tests/rivals
 	$(MAKE) VENV=.venv-oldest .venv-oldest/.ready-test
 	.venv-oldest/bin/python -m pip install --quiet 'scikit-learn==1.6.*' 'numpy==2.2.*' 'scipy==1.14.*'
-	$(ENV) .venv-oldest/bin/python -m pytest tests/estimators tests/rivals
+	$(ENV) .venv-oldest/bin/python -m pytest --numprocesses auto --dist worksteal tests/estimators tests/rivals
 
 lint: $(VENV)/.ready-dev  ## ruff, mypy, clang-format, codespell
 	$(BIN)/ruff check .
@@ -41,14 +44,14 @@ bench: $(VENV)/.ready-test  ## feature maps against their rivals, one run; write
 	$(ENV) $(BIN)/python benchmarks/transform.py
 	$(BIN)/python benchmarks/render.py
 
-bench-blocked: $(VENV)/.ready-test  ## blocked CERF against blocked RFF (Table 2); needs CERF_DATA; writes docs/blocked.md
+bench-blocked: $(VENV)/.ready-test  ## blocked CERF against blocked RFF (Table 2); needs CERF_DATA; writes docs/blocked.md and blocked_tables.md
 	$(ENV) $(BIN)/python benchmarks/blocked.py --fresh
 
-bench-predictors: $(VENV)/.ready-test  ## predictors against goals and rivals; needs CERF_DATA; writes docs/predictors.md
+bench-predictors: $(VENV)/.ready-test  ## predictors against rivals at equal cost; needs CERF_DATA; writes docs/predictors.md
 	$(ENV) $(BIN)/python benchmarks/predictors.py all
 	$(BIN)/python benchmarks/render_predictors.py
 
-bench-selection: $(VENV)/.ready-test  ## what selectors bring and cost; needs CERF_DATA; writes docs/selection.md
+bench-selection: $(VENV)/.ready-test  ## accuracy and cost of selectors; needs CERF_DATA; writes docs/selection.md
 	$(ENV) $(BIN)/python benchmarks/selection.py all
 	$(ENV) $(BIN)/python benchmarks/render_selection.py
 
@@ -56,7 +59,7 @@ reproduce: $(VENV)/.ready-test  ## the paper's tables and figures, one seed, und
 	$(BIN)/python -m experiments run --size quick --jobs 2
 	$(BIN)/python -m experiments render --size quick
 
-reproduce-full: $(VENV)/.ready-test  ## the paper's protocol, under 100 minutes, goes on where it was stopped; writes experiments/results and docs/reproduction.md
+reproduce-full: $(VENV)/.ready-test  ## the paper's protocol, under 100 minutes, goes on where it was stopped; writes experiments/results, docs/reproduction.md and its tables
 	$(BIN)/python -m experiments run --size full --jobs 2
 	$(BIN)/python -m experiments render --size full
 

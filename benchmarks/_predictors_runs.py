@@ -32,16 +32,16 @@ EPOCHS_BETWEEN_LOOKS = 5
 
 
 # --- accuracy at total MACs -------------------------------------------------------------------
-def goals(seeds: int, tiny: bool) -> Iterator[Piece]:
-    table = data.TINY_GOALS if tiny else data.GOALS
+def accuracies(seeds: int, tiny: bool) -> Iterator[Piece]:
+    table = data.TINY_BUDGETS if tiny else data.BUDGETS
     for seed in range(seeds):
-        for name, (load, wanted) in table.items():
-            for macs in wanted:
-                run = lambda load=load, macs=macs, seed=seed: one_goal(load(seed), macs, seed)  # noqa: E731
+        for name, (load, budgets) in table.items():
+            for macs in budgets:
+                run = lambda load=load, macs=macs, seed=seed: one_accuracy(load(seed), macs, seed)  # noqa: E731
                 yield (name, str(macs), str(seed)), run
 
 
-def one_goal(split: Split, macs: int, seed: int) -> dict[str, Any]:
+def one_accuracy(split: Split, macs: int, seed: int) -> dict[str, Any]:
     start = time.perf_counter()
     model = CERFClassifier(macs=macs, random_state=seed)
     model.fit(split.X_train.astype(np.float32), split.y_train)
@@ -62,7 +62,7 @@ def large(tiny: bool) -> Iterator[Piece]:
     budgets = (400,) if tiny else LARGE_MACS
     load = (lambda: few(0)) if tiny else (lambda: as_float32(mnist(0, n_train=60_000)))
     for macs in budgets:
-        yield ("cerf", str(macs)), lambda macs=macs: one_goal(load(), macs, seed=0)
+        yield ("cerf", str(macs)), lambda macs=macs: one_accuracy(load(), macs, seed=0)
         for rate in RATES:
             run = lambda macs=macs, rate=rate: perceptron(load(), macs, rate, tiny)  # noqa: E731
             yield ("mlp", str(macs), str(rate)), run

@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from cerflearn import MaskedCERF, RandomFourierFeatures
+from cerflearn import MaskedCERF, MaskedFourierFeatures, RandomFourierFeatures
 from datasets import Split
 
 Make = Callable[..., Any]
@@ -170,7 +170,7 @@ def accuracy(
         )
     result[DEFAULT] = _over(
         budgets(split, dense_features),
-        lambda macs: measure(MaskedCERF, split, heads, macs=macs, random_state=seed),
+        lambda macs: measure(MaskedFourierFeatures, split, heads, macs=macs, random_state=seed),
     )
     return result
 

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from _selection_accuracy import ridge
-from cerflearn import MaskedCERF
+from cerflearn import MaskedCERF, MaskedFourierFeatures
 from datasets import Split, bundled, fold, read
 
 SOURCES = {
@@ -96,12 +96,13 @@ def compare(split: Split, seed: int, budget: int, n_rounds: int = N_ROUNDS) -> d
         maps[selector], result[selector] = fitted(
             split, selector=selector, macs=macs, random_state=seed
         )
-    _, result[CONTROL] = fitted(split, macs=macs, features_per_mask=2, random_state=seed)
+    drawn = {"selector": "random", "random_state": seed}
+    _, result[CONTROL] = fitted(split, macs=macs, features_per_mask=2, **drawn)
     times = race(maps, split, n_rounds)
     for selector in SELECTORS:
         result[selector]["transform"] = round(times[selector], 4)
     more = max(macs, round(macs * times["greedy"] / times["random"]))
-    _, result["random, equal time"] = fitted(split, macs=more, random_state=seed)
+    _, result["random, equal time"] = fitted(split, macs=more, **drawn)
     return result
 
 
@@ -110,7 +111,7 @@ def run(load_split: Callable[[], Split], seed: int, budgets: tuple[int, ...]) ->
     split = load_split()
     result = {}
     for budget in budgets:
-        sampler = MaskedCERF(macs=budget * split.X_train.shape[1], random_state=seed)
+        sampler = MaskedFourierFeatures(macs=budget * split.X_train.shape[1], random_state=seed)
         if sampler.fit(split.X_train).n_components_ <= MOST_OUTPUTS:
             result[str(budget)] = compare(split, seed, budget)
     return result

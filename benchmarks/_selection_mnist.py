@@ -15,7 +15,7 @@ from sklearn.model_selection import PredefinedSplit
 from threadpoolctl import threadpool_limits
 
 from _selection_accuracy import median_gamma, ridge
-from cerflearn import MaskedCERF, RandomFourierFeatures
+from cerflearn import MaskedCERF, MaskedFourierFeatures, RandomFourierFeatures
 from datasets import Split, bundled, mnist
 
 N_OUTPUTS = 1_024
@@ -31,8 +31,8 @@ Make = Callable[..., Any]
 METHODS: dict[str, Make] = {
     "dense": lambda **p: RandomFourierFeatures(paired=False, **p),
     "dense, paired": lambda **p: RandomFourierFeatures(**p),
-    "masked, default": lambda **p: MaskedCERF(**p),
-    "masked, density .02": lambda **p: MaskedCERF(mask_density=0.02, **p),
+    "masked, default": lambda **p: MaskedFourierFeatures(**p),
+    "masked, density .02": lambda **p: MaskedFourierFeatures(mask_density=0.02, **p),
     "masked, greedy": lambda **p: MaskedCERF(selector="greedy", **p),
 }
 
@@ -78,7 +78,7 @@ def race(X: NDArray, n_outputs: int, gamma: float, n_rounds: int) -> dict[str, f
         if name != "masked, greedy":
             maps[name] = make(n_components=n_outputs, gamma=gamma, random_state=0)
     # Greedy chooses masks that two projections share; on how it chose the time does not depend.
-    maps["masked, greedy"] = MaskedCERF(
+    maps["masked, greedy"] = MaskedFourierFeatures(
         n_components=n_outputs, gamma=gamma, features_per_mask=2, random_state=0
     )
     best = dict.fromkeys(maps, np.inf)

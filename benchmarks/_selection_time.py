@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from cerflearn import MaskedCERF, RandomFourierFeatures
+from cerflearn import CVEM, MaskedCERF, MaskedFourierFeatures, RandomFourierFeatures
 from datasets import read
 
 N_SAMPLES = (3_750, 7_500, 15_000, 30_000, 60_000)
@@ -56,18 +56,20 @@ def seconds(run: Callable[[], Any]) -> float:
     return time.process_time() - start
 
 
-def estimator(n_candidates: int, **parameters: Any) -> MaskedCERF:
-    """.4 of the candidates are kept; ``tol=0`` takes all stages."""
-    settings = {
-        "n_components": 2 * round(0.2 * n_candidates),
-        "n_candidates": n_candidates,
-        "selector": "cvem",
-        "max_stages": N_STAGES,
-        "tol": 0.0,
-        "gamma": "median",
-        "random_state": 0,
-    }
-    return MaskedCERF(**(settings | parameters))
+def estimator(n_candidates: int, selector: Any) -> MaskedCERF:
+    """.4 of the candidates are kept."""
+    return MaskedCERF(
+        n_components=2 * round(0.2 * n_candidates),
+        n_candidates=n_candidates,
+        selector=selector,
+        gamma="median",
+        random_state=0,
+    )
+
+
+def all_stages(max_stages: int = N_STAGES, **parameters: Any) -> CVEM:
+    """CVEM that takes all its stages."""
+    return CVEM(max_stages=max_stages, tol=0.0, **parameters)
 
 
 def fit(sampler: MaskedCERF, X: NDArray) -> MaskedCERF:
@@ -95,7 +97,7 @@ def feature_seconds(X: NDArray, n_candidates: int) -> float:
     """Time of teacher and candidates of all rows, in blocks."""
     maps = (
         RandomFourierFeatures(n_components=n_candidates, paired=False, random_state=0),
-        MaskedCERF(n_components=n_candidates, features_per_mask=2, random_state=0),
+        MaskedFourierFeatures(n_components=n_candidates, features_per_mask=2, random_state=0),
     )
     total = 0.0
     for sampler in maps:
@@ -111,7 +113,7 @@ def cvem(load: Load, n_samples: int, n_candidates: int) -> dict[str, float]:
     X = load(n_samples)
     features = feature_seconds(X, n_candidates)
     products = product_seconds(n_samples, n_candidates)
-    sampler = estimator(n_candidates)
+    sampler = estimator(n_candidates, all_stages())
     taken = seconds(partial(fit, sampler, X))
     products = min(products, product_seconds(n_samples, n_candidates))
     bare = N_STAGES * products + features
@@ -126,7 +128,7 @@ def cvem(load: Load, n_samples: int, n_candidates: int) -> dict[str, float]:
 @threadpool_limits.wrap(limits=1)
 def other(load: Load, n_samples: int, n_candidates: int, selector: str) -> dict[str, float]:
     X = load(n_samples)
-    sampler = estimator(n_candidates, selector=selector)
+    sampler = estimator(n_candidates, selector)
     return {"seconds": round(seconds(partial(fit, sampler, X)), 3)}
 
 
@@ -136,7 +138,7 @@ def admm(load: Load, n_candidates: int, n_samples: int, n_stages: int) -> dict[s
     X = load(n_samples)
     result = {"samples": n_samples, "stages": n_stages}
     for solver in ("admm", "procrustes"):
-        sampler = estimator(n_candidates, solver=solver, max_stages=n_stages)
+        sampler = estimator(n_candidates, all_stages(n_stages, solver=solver))
         result[solver] = round(seconds(partial(fit, sampler, X)) / n_stages, 4)
     return result
 
@@ -160,9 +162,9 @@ def resident(key: str) -> int:
 def peak_growth(n_samples: int, n_candidates: int, cache_bytes: int) -> int:
     """Peak memory of ``fit`` above what was in use before, in KiB."""
     X = noise(n_samples)
-    fit(estimator(32, max_stages=2), X[:500])  # imports what is imported on first use
+    fit(estimator(32, all_stages(2)), X[:500])  # imports what is imported on first use
     before = resident("VmRSS")
-    fit(estimator(n_candidates, max_stages=2, cache_bytes=cache_bytes), X)
+    fit(estimator(n_candidates, all_stages(2, cache_bytes=cache_bytes)), X)
     return resident("VmHWM") - before
 
 

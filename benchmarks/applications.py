@@ -12,10 +12,10 @@ a seed) to the others. Errors are squared, on test rows, divided by those of the
 
 Arms, all at most at the MACs of K cosines with masks of density .4: "rff" (dense cosines),
 "untrained" (K masked cosines), "cvem" (K of K / .4 candidates, MaskedCERF.paper_setting), "default"
-(MaskedCERF(macs=...)). The kernel's width is chosen once for each data set, task and seed, by
-three-fold cross-validation of "rff" with 64 cosines on the training rows. An arm should not lose to
-the one before it: the mean of the paired differences over five seeds is above minus its standard
-error.
+(MaskedFourierFeatures(macs=...)). The kernel's width is chosen once for each data set, task and
+seed, by three-fold cross-validation of "rff" with 64 cosines on the training rows. An arm should
+not lose to the one before it: the mean of the paired differences over five seeds is above minus its
+standard error.
 
 The width is in units of the median heuristic. "pca" is linear PCA of the inputs (D x 15 MACs), for
 scale: it is no arm.
@@ -39,7 +39,13 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import Ridge
 
 import datasets
-from cerflearn import MaskedCERF, RandomFourierFeatures, RandomizedKernelPCA, cost
+from cerflearn import (
+    MaskedCERF,
+    MaskedFourierFeatures,
+    RandomFourierFeatures,
+    RandomizedKernelPCA,
+    cost,
+)
 from experiments.methods import median_gamma
 from experiments.reconstruction import (
     N_CODES,
@@ -68,9 +74,9 @@ def make_map(arm: str, size: int, n_inputs: int, gamma: float) -> Any:
             n_components=max(N_CODES, macs // n_inputs), gamma=gamma, paired=False
         )
     if arm == "default":
-        return MaskedCERF(macs=macs, gamma=gamma)
-    setting = MaskedCERF.paper_setting(n_components=size, gamma=gamma)
-    return setting.set_params(selector="random") if arm == "untrained" else setting
+        return MaskedFourierFeatures(macs=macs, gamma=gamma)
+    untrained = {"selector": "random"} if arm == "untrained" else {}
+    return MaskedCERF.paper_setting(n_components=size, gamma=gamma, **untrained)
 
 
 def run_seed(task: str, name: str, seed: int) -> list[dict[str, Any]]:
@@ -170,7 +176,7 @@ def resident_kib() -> int:
 def memory_child() -> None:
     X = np.random.default_rng(0).standard_normal((200_000, 64), dtype=np.float32)
     model = RandomizedKernelPCA(
-        n_components=15, feature_map=MaskedCERF(n_components=512), random_state=0
+        n_components=15, feature_map=MaskedFourierFeatures(n_components=512), random_state=0
     )
     model.fit(X[:2000]).transform(X[:2000])  # what the libraries need once
     before = resident_kib()

@@ -1,12 +1,12 @@
-"""CERFClassifier and CERFRegressor against their goals and rivals, at equal total MACs.
+"""CERFClassifier and CERFRegressor beside other methods, at equal total MACs.
 
-    python benchmarks/predictors.py goals        # accuracy at total MACs, 5 seeds
+    python benchmarks/predictors.py accuracy     # accuracy at total MACs, 5 seeds
     python benchmarks/predictors.py mnist60k     # all of MNIST, beside a dense MLP; training time
     python benchmarks/predictors.py frontier     # ten datasets, three budgets, all methods
     python benchmarks/predictors.py regression   # diabetes, Friedman 1-3, a hidden pixel column
     python benchmarks/predictors.py speed        # fit times, prediction of 10,000 rows
     python benchmarks/predictors.py all
-    python benchmarks/predictors.py show         # what is there, beside the goals
+    python benchmarks/predictors.py show         # what is there
 
 Results are kept in benchmarks/results/predictors.json piece by piece: what is there is not measured
 again (``--again`` forgets it first), so that a run can be stopped and taken up, see ``--minutes``.
@@ -28,11 +28,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 import _predictors_runs as runs
-from _predictors_verdicts import verdicts
+from _predictors_summary import summary
 from selection import Store
 
 RESULTS = Path(__file__).parent / "results" / "predictors.json"
-PARTS = ("goals", "mnist60k", "frontier", "regression", "speed")
+PARTS = ("accuracy", "mnist60k", "frontier", "regression", "speed")
 
 
 def pieces(part: str, arguments: argparse.Namespace) -> Iterator[runs.Piece]:
@@ -40,7 +40,7 @@ def pieces(part: str, arguments: argparse.Namespace) -> Iterator[runs.Piece]:
     tiny, seeds, only = arguments.tiny, arguments.seeds, arguments.dataset
     methods = arguments.method
     found = {
-        "goals": lambda: runs.goals(seeds, tiny),
+        "accuracy": lambda: runs.accuracies(seeds, tiny),
         "mnist60k": lambda: runs.large(tiny),
         "frontier": lambda: runs.frontiers(seeds, tiny, only, methods),
         "regression": lambda: runs.regressions(seeds, tiny, only, methods),
@@ -82,7 +82,7 @@ def main() -> None:
     if arguments.again:
         store.forget(parts)
     done = measure(parts, store, arguments)
-    for part, lines in verdicts(store.results).items():
+    for part, lines in summary(store.results).items():
         if part in parts or arguments.part == "show":
             print(f"\n{part}", *lines, sep="\n  ")
     if done and parts:

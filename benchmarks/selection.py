@@ -91,7 +91,7 @@ def versions() -> dict[str, str]:
 def accuracy_pieces(store: Store, arguments: argparse.Namespace) -> Iterator[Piece]:
     """All splits of all datasets; the C of the first table serves the width table too."""
     names = arguments.dataset or (["few digits"] if arguments.tiny else [*quality.PAPER])
-    sizes = (10, 20) if arguments.tiny else quality.DENSE_FEATURES
+    sizes = (4, 8) if arguments.tiny else quality.DENSE_FEATURES
     for seed in range(arguments.seeds):
         for name in names:
             key = str(seed)

@@ -32,7 +32,7 @@ from sklearn.kernel_approximation import Nystroem, RBFSampler
 from threadpoolctl import threadpool_limits
 
 import cerflearn
-from cerflearn import FastfoodFeatures, MaskedCERF, RandomFourierFeatures, _native
+from cerflearn import FastfoodFeatures, MaskedFourierFeatures, RandomFourierFeatures, _native
 
 RESULTS = Path(__file__).parent / "results"
 N_SAMPLES = 10_000
@@ -67,7 +67,7 @@ def rivals(X: np.ndarray, n_outputs: int, everything: bool) -> dict[str, Run]:
     return runs
 
 
-def csr_rival(X: np.ndarray, estimator: MaskedCERF) -> Run:
+def csr_rival(X: np.ndarray, estimator: MaskedFourierFeatures) -> Run:
     """Build the masked map from SciPy's sparse product and NumPy's cosine."""
     weights = scipy.sparse.csr_matrix(estimator.frequencies_.T.astype(X.dtype))
     offsets = estimator.offsets_.astype(X.dtype)
@@ -91,10 +91,10 @@ def xgpr_rival(X: np.ndarray, n_outputs: int) -> Run | None:
     return lambda: generator.predict(X)
 
 
-def masked(X: np.ndarray, n_outputs: int, **parameters: Any) -> MaskedCERF:
+def masked(X: np.ndarray, n_outputs: int, **parameters: Any) -> MaskedFourierFeatures:
     settings = {"paired": False, "features_per_mask": 1, "gamma": 0.001, "random_state": 0}
     settings |= parameters
-    return MaskedCERF(selector="random", n_components=n_outputs, **settings).fit(X[:100])
+    return MaskedFourierFeatures(n_components=n_outputs, **settings).fit(X[:100])
 
 
 def cases(n_features: int, n_outputs: int, X: np.ndarray) -> dict[str, Any]:

@@ -1,10 +1,11 @@
-"""MaskedCERF in the place of RBFSampler: one line changes, most multiply-accumulates go.
+"""MaskedFourierFeatures in the place of RBFSampler: one line changes, most multiply-accumulates go.
 
     python examples/drop_in_rbf_sampler.py
 
 All maps have the same kernel on scikit-learn's digits, and a ridge classifier reads them.
 RandomFourierFeatures are the same dense features in a native core, with a cosine and a sine of
-each projection. Features of MaskedCERF read few inputs each: twice as many still cost a third.
+each projection. Features of MaskedFourierFeatures read few inputs each: twice as many still cost a
+third.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
 
-from cerflearn import MaskedCERF, RandomFourierFeatures, cost
+from cerflearn import MaskedFourierFeatures, RandomFourierFeatures, cost
 
 GAMMA = 0.05  # of pixels between 0 and 1
 
@@ -40,8 +41,8 @@ def main() -> None:
     samplers = [
         RBFSampler(gamma=GAMMA, n_components=500, random_state=0),
         RandomFourierFeatures(gamma=GAMMA, n_components=500, random_state=0),
-        MaskedCERF(gamma=GAMMA, n_components=500, random_state=0),
-        MaskedCERF(gamma=GAMMA, n_components=1000, random_state=0),
+        MaskedFourierFeatures(gamma=GAMMA, n_components=500, random_state=0),
+        MaskedFourierFeatures(gamma=GAMMA, n_components=1000, random_state=0),
     ]
     print(f"{'features + ridge':24}{'outputs':>8}{'accuracy %':>12}{'MACs':>10}{'us/row':>10}")
     for sampler in samplers:

@@ -3,7 +3,8 @@
     python -m experiments run                              # all, quick: one seed, minutes
     python -m experiments run table3 figure1 --size full --jobs 2
     python -m experiments status --size full
-    python -m experiments render                           # docs/reproduction.md and .html
+    python -m experiments render                           # docs/reproduction.md and its tables
+    python -m experiments render --html                    # all of it in build/reproduction.html
 
 A piece whose result is there is not run again, so that a run can be stopped and taken up.
 """
@@ -81,10 +82,11 @@ def show_status(arguments: argparse.Namespace) -> bool:
 
 
 def render(arguments: argparse.Namespace) -> bool:
-    """Write the page from the results of a size."""
-    from experiments.page import write_page
+    """Write the pages from the results of a size."""
+    from experiments.page import write_html, write_pages
 
-    for path in write_page(arguments.size, arguments.names or NAMES, arguments.folder):
+    wanted = (arguments.size, arguments.names or NAMES, arguments.folder)
+    for path in [write_html(*wanted)] if arguments.html else write_pages(*wanted):
         print(path)
     return True
 
@@ -105,8 +107,10 @@ def parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=(function.__doc__ or "").splitlines()[0])
         command.set_defaults(function=function)
         command.add_argument("--size", choices=SIZES, default=size, help=f"default {size}")
-        command.add_argument("--folder", type=Path, help="of results and page, if not the usual")
+        command.add_argument("--folder", type=Path, help="of results and pages, if not the usual")
         command.add_argument("names", nargs="*", metavar="experiment", help=", ".join(NAMES))
+        if name == "render":
+            command.add_argument("--html", action="store_true", help="one file, pictures inside")
         if name == "run":
             command.add_argument("--full-grid", action="store_true", help="of widths and C; hours")
             command.add_argument("--jobs", type=int, default=2, help="processes, default 2")

@@ -22,7 +22,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 
-from cerflearn import BlockedCERF, MaskedCERF, RandomFourierFeatures
+from cerflearn import CVEM, BlockedCERF, Greedy, MaskedCERF, RandomFourierFeatures, Shared
 from cerflearn.spectral import Cauchy, Gaussian, Product, SpectralLaw, StudentT
 from experiments.datasets import bundled, fold, read
 
@@ -132,13 +132,7 @@ class Side:
     def estimator(self, law: SpectralLaw, n_columns: int, macs: int, **learning: Any) -> Any:
         """Estimator, not fitted, that keeps ``n_columns`` columns; a dense one within ``macs``."""
         law = law.rescaled(self.factor)
-        parameters: dict[str, Any] = {
-            "paired": False,
-            "selector": self.selector,
-            "normalize": self.normalize,
-            "tol": TOL,
-            **learning,
-        }
+        parameters: dict[str, Any] = {"paired": False, "selector": self.made_selector(), **learning}
         if self.selector != "random":
             parameters["n_candidates"] = N_CANDIDATES
         if self.kind == "dense":
@@ -146,7 +140,7 @@ class Side:
             return MaskedCERF(kernel=law, **width, **parameters)
         parameters |= {
             "n_components": n_columns,
-            "select": self.select,
+            "unit": {"blocks": "block", "outputs": "output"}[self.select],
             "shared_signs": self.shared_signs,
         }
         if self.kind == "cerf":
@@ -155,6 +149,16 @@ class Side:
             law = StudentT(law.scale, 1.0)
         blocks = BlockedCERF if self.spaced_offsets else PrintedBlocks
         return blocks(kernel=law, **parameters)
+
+    def made_selector(self) -> Any:
+        """Selector with its settings."""
+        makers: dict[str, Any] = {
+            "cvem": lambda: CVEM(normalize=self.normalize, tol=TOL),
+            "shared": lambda: Shared(normalize=self.normalize),
+            "greedy": lambda: Greedy(normalize=self.normalize),
+            "random": lambda: "random",
+        }
+        return makers[self.selector]()
 
 
 @lru_cache(maxsize=1)

@@ -1,9 +1,11 @@
-"""Sections of Figures 1 to 3: the order of the curves, the picture, errors and times."""
+"""Pages of Figures 1 to 3: the order of the curves, the picture, errors and times."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from experiments import paper
 from experiments.curves import ENOUGH
@@ -56,18 +58,18 @@ def section(name: str, results: Results, config: Config, folder: Path) -> str:
         _protocol(results, config),
         _order(results, config),
         bullets(exceptions(results, config)) or "No exception.",
-        f"![{_caption(config)}](reproduction/{name}.svg)",
+        f"![{_caption(config)}]({name}.svg)",
         _errors(results, config),
         _enough(results, config),
         _also(results, config),
-        "### " + name.replace("figure", "Figure ") + ": size and time at the largest K",
+        "## Size and time at the largest K",
         _times(results, config),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
 def summary(name: str, results: Results, config: Config) -> list[str]:
-    """Return how often the order of the curves is the paper's, and ours beside it."""
+    """Return mean errors, and how often the order of the curves is the paper's."""
     shown = [tuple(step) for step in paper.numbers(name)["steps"]]
     lines = []
     for lower, higher in STEPS:
@@ -81,11 +83,33 @@ def summary(name: str, results: Results, config: Config) -> list[str]:
     below = sum(is_above(difference) for difference in ours)
     linear = _gains(results, config, LINEAR, "default")
     under = sum(is_above(difference) for difference in linear)
+    order = "; ".join(lines) + ", each within a standard error of the paired difference."
     return [
-        "; ".join(lines) + ", each within a standard error of the paired difference.",
-        f"our default is below trained CERF in {below} of {len(ours)} points; linear PCA, "
-        f"{N_CODES} D MACs, is below our default in {under}.",
+        f"The paper: {paper.numbers(name)['claim']}." + _substitute(config),
+        _means(results, config),
+        bullets(
+            [
+                order[0].upper() + order[1:],
+                f"Our default is below trained CERF in {below} of {len(ours)} points; linear PCA, "
+                f"{N_CODES} D MACs, is below our default in {under}.",
+            ]
+        ),
     ]
+
+
+def _means(results: Results, config: Config) -> str:
+    """Normalised errors averaged over K."""
+    methods = ("rff", "untrained", "cerf", "default", LINEAR)
+    rows = []
+    for data in config["datasets"]:
+        cells = []
+        for method in methods:
+            errors = [values(results, data, k, method, "error") for k in config["sizes"]]
+            cells.append(_three(mean(np.mean(errors, axis=0))))
+        rows.append([data, *cells])
+    names = [WORDS.get(m, m) for m in methods[:3]]
+    header = ["normalised error, mean over K", *names, "our default", "linear PCA"]
+    return table(header, rows)
 
 
 def exceptions(results: Results, config: Config) -> list[str]:
@@ -115,9 +139,8 @@ def _substitute(config: Config) -> str:
     if not any(data.startswith("substitute") for data in config["datasets"]):
         return ""
     return (
-        " NUS-WIDE is not to be had: these are **our substitute for it**, descriptors of the same "
-        "kinds and sizes of images of CIFAR-10. That CERF is below RFF on them says nothing of "
-        "NUS-WIDE itself."
+        " The NUS-WIDE features could not be obtained: these are **our substitute**, descriptors "
+        "of the same kinds and sizes of CIFAR-10 images. They show nothing about NUS-WIDE itself."
     )
 
 
@@ -250,9 +273,9 @@ def _also(results: Results, config: Config) -> str:
     steps = [f"{WORDS[lower]} below {WORDS[higher]}" for lower, higher in STEPS]
     header = ["data", "K", "rff", "untrained", "cerf", "default", *steps]
     text = (
-        "Histograms whose inputs are standardised one by one, which was tried first, are not "
-        "counted above: bins that are hardly ever filled then have large values, which no few "
-        "codes can tell and which rule the error."
+        "Histograms with each input standardised were tried first and are not counted above. Bins "
+        "that are rarely filled then have large values, which few codes cannot reproduce and which "
+        "dominate the error."
     )
     return text + "\n\n" + table(header, rows)
 
@@ -276,6 +299,6 @@ def _times(results: Results, config: Config) -> str:
                     f"{found['seconds']:.2f}",
                 ]
             )
-    header = ["data", "method", "outputs", "MACs", "microseconds a row", "seconds to fit and judge"]
+    header = ["data", "method", "outputs", "MACs", "microseconds a row", "seconds to fit and test"]
     text = f"K = {size}, means over the seeds; a row in float32 through the map, one thread."
     return text + "\n\n" + table(header, rows)

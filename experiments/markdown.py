@@ -50,7 +50,8 @@ def _block(block: str, read_picture: Callable[[str], str]) -> str:
         return f"<pre>{html.escape(chr(10).join(lines[1:-1]))}</pre>"
     if found := re.match(r"(#{1,4}) (.*)", block):
         level = len(found[1])
-        anchor = re.sub(r"[^a-z0-9 -]", "", found[2].lower()).replace(" ", "-")
+        words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", found[2])
+        anchor = re.sub(r"[^a-z0-9 -]", "", words.lower()).replace(" ", "-")
         return f'<h{level} id="{anchor}">{_line(found[2])}</h{level}>'
     if found := re.fullmatch(r"!\[([^]]*)\]\(([^)]*)\)", block):
         caption = html.escape(found[1])

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import FunctionTransformer
 
-from cerflearn import MaskedCERF, RandomFourierFeatures, cost, frontier
+from cerflearn import MaskedCERF, MaskedFourierFeatures, RandomFourierFeatures, cost, frontier
 from experiments.datasets import Split
 
 TIMED_ROWS = 2_000
@@ -26,8 +26,8 @@ MAPS = {
     "cerf": "`MaskedCERF.paper_setting`: mask density .4, .4 of the candidates chosen by CVEM, "
     "which sees standardised embeddings",
     "cerf as printed": "the same, but CVEM sees the embeddings as the paper prints them",
-    "default": "`MaskedCERF(macs=...)`: sparse masks, cosine and sine of each projection, nothing "
-    "chosen and no labels",
+    "default": "`MaskedFourierFeatures(macs=...)`: sparse masks, cosine and sine of each "
+    "projection, nothing chosen and no labels",
     "greedy": "the paper's setting, but chosen by greedy pursuit of the same teacher",
     "greedy labels": "our default density and pairing, chosen by greedy pursuit of the labels",
     "orthogonal": "dense features with orthogonal frequencies",
@@ -80,7 +80,7 @@ def feature_map(
         "cerf": lambda: MaskedCERF.paper_setting(**setting),
         "cerf as printed": lambda: MaskedCERF.paper_setting(normalize=None, **setting),
         "greedy": lambda: MaskedCERF.paper_setting(selector="greedy", **setting),
-        "default": lambda: MaskedCERF(**ours),
+        "default": lambda: MaskedFourierFeatures(**ours),
         "greedy labels": lambda: MaskedCERF(selector="greedy", teacher="labels", **ours),
         "nystroem": lambda: Nystroem(
             gamma=gamma, n_components=n_landmarks(macs, n_inputs), random_state=seed

@@ -1,8 +1,9 @@
-"""The page of results: every section from its JSON, in Markdown and as one HTML file."""
+"""The pages of results, made from JSON: answers, tables of each experiment, one HTML file."""
 
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from experiments.catalogue import NAMES, config_of, module_of
 from experiments.store import ROOT, Store, path_of, plain
 
 OPENING = Path(__file__).with_name("opening.md")
-PICTURES = "reproduction"
+APPENDIX = "reproduction"
+BACK = "Answers and context: [reproduction.md](../reproduction.md)."
 STYLE = """
 body { max-width: 60em; margin: 2em auto; padding: 0 1em; font: 16px/1.5 sans-serif; color: #222; }
 table { border-collapse: collapse; font-size: 14px; display: block; overflow-x: auto; }
@@ -21,40 +23,60 @@ pre, code { background: #f4f4f4; }
 """
 
 
-def write_page(size: str, names: Sequence[str] = NAMES, folder: Path | None = None) -> list[Path]:
-    """Write pictures, reproduction.md and reproduction.html; return the two pages.
+def write_pages(size: str, names: Sequence[str] = NAMES, folder: Path | None = None) -> list[Path]:
+    """Write the pages and their pictures; return the paths of the pages, the answers first.
 
     Results are read from ``folder`` and the pages written there; None: from where runs keep them,
     into docs for the full size and beside the results for others.
     """
-    stores = {name: Store(path_of(name, size, folder)) for name in names}
     target = folder or (ROOT / "docs" if size == "full" else path_of("", size).parent)
-    target.mkdir(parents=True, exist_ok=True)
-    text = page(stores, target / PICTURES, size)
-    written = {"reproduction.md": text, "reproduction.html": as_html(text, target)}
-    for name, content in written.items():
-        (target / name).write_text(content, encoding="utf-8")
+    written = pages(_stores(size, names, folder), target / APPENDIX, size)
+    for name, text in written.items():
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        (target / name).write_text(text, encoding="utf-8")
     return [target / name for name in written]
 
 
-def page(stores: dict[str, Store], pictures: Path, size: str) -> str:
-    """Markdown of everything; experiments that are not complete are named instead of shown."""
-    findings: list[str] = []
-    sections: list[str] = []
+def write_html(size: str, names: Sequence[str] = NAMES, folder: Path | None = None) -> Path:
+    """Write all pages as one HTML file, its pictures inside; return its path.
+
+    It goes to ``folder``, or to build/ for the full size and beside the results for others.
+    """
+    target = folder or (ROOT / "build" if size == "full" else path_of("", size).parent)
+    written = pages(_stores(size, names, folder), target / APPENDIX, size)
+    path = target / "reproduction.html"
+    path.write_text(as_html(written, target), encoding="utf-8")
+    return path
+
+
+def _stores(size: str, names: Sequence[str], folder: Path | None) -> dict[str, Store]:
+    return {name: Store(path_of(name, size, folder)) for name in names}
+
+
+def pages(stores: dict[str, Store], pictures: Path, size: str) -> dict[str, str]:
+    """Markdown of each page by its path: the answers, then the tables of each experiment.
+
+    Experiments that are not complete are named among the answers and have no page.
+    """
+    pictures.mkdir(parents=True, exist_ok=True)
+    answers: list[str] = []
+    tables: dict[str, str] = {}
     for name, store in stores.items():
         module = module_of(name)
         if reason := _what_is_missing(name, store, size):
-            findings.append(f"**{module.TITLE}**: {reason}.")
+            answers += [f"### {module.TITLE}", f"Not shown: {reason}."]
             continue
-        lines = module.summary(store.results, store.config) if hasattr(module, "summary") else []
-        findings += [f"**{module.TITLE}**", markdown.bullets(lines)]
+        path = f"{APPENDIX}/{name}.md"
+        answers.append(f"### [{module.TITLE}]({path})")
+        answers += module.summary(store.results, store.config)
         body = module.section(store.results, store.config, pictures)
-        sections.append(f"## {module.TITLE}\n\n{body.strip()}\n\n{_provenance(name, store)}")
+        parts = [f"# {module.TITLE}", BACK, body.strip(), _provenance(name, store)]
+        tables[path] = "\n\n".join(parts) + "\n"
     opening = OPENING.read_text(encoding="utf-8").strip()
-    opening = opening.replace("{findings}", "\n\n".join(findings))
+    opening = opening.replace("{answers}", "\n\n".join(answers))
     if size != "full":
-        opening += f"\n\nThis page is of the size **{size}**: a check of the machinery, no result."
-    return opening + "\n\n" + "\n\n".join(sections) + "\n"
+        opening += f"\n\nThis page is of the size **{size}**: it tests the programs only."
+    return {"reproduction.md": opening + "\n", **tables}
 
 
 def _what_is_missing(name: str, store: Store, size: str) -> str:
@@ -79,15 +101,29 @@ def _provenance(name: str, store: Store) -> str:
     )
 
 
-def as_html(text: str, folder: Path) -> str:
-    """Return one file that needs no other: pictures are inside."""
+def as_html(written: dict[str, str], folder: Path) -> str:
+    """Return one file that needs no other: all pages one below the other, pictures inside."""
+    body = []
+    for name, text in written.items():
+        place = (folder / name).parent
 
-    def read_picture(address: str) -> str:
-        kind = {".svg": "svg+xml", ".png": "png"}[Path(address).suffix]
-        data = base64.b64encode((folder / address).read_bytes()).decode("ascii")
-        return f'<img alt="" src="data:image/{kind};base64,{data}">'
+        def read_picture(address: str, place: Path = place) -> str:
+            kind = {".svg": "svg+xml", ".png": "png"}[Path(address).suffix]
+            data = base64.b64encode((place / address).read_bytes()).decode("ascii")
+            return f'<img alt="" src="data:image/{kind};base64,{data}">'
 
-    title = text.splitlines()[0].lstrip("# ")
+        content = markdown.to_html(_with_anchors(text.replace(BACK, "")), read_picture)
+        body.append(f'<section id="{Path(name).stem}">\n{content}\n</section>')
+    title = written["reproduction.md"].splitlines()[0].lstrip("# ")
     head = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
-    body = markdown.to_html(text, read_picture)
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
+    return (
+        f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n'
+        + "\n".join(body)
+        + "\n</body></html>\n"
+    )
+
+
+def _with_anchors(text: str) -> str:
+    """Let links to our tables lead to their place in the file, and drop those to other files."""
+    text = re.sub(rf"\]\({APPENDIX}/(\w+)\.md\)", r"](#\1)", text)
+    return re.sub(r"(?<!!)\[([^]]*)\]\((?!#)[^)\s]+\)", r"\1", text)

@@ -24,7 +24,13 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC
 
-from cerflearn import CERFClassifier, MaskedCERF, RandomFourierFeatures, cost
+from cerflearn import (
+    CERFClassifier,
+    MaskedCERF,
+    MaskedFourierFeatures,
+    RandomFourierFeatures,
+    cost,
+)
 from experiments.methods import fit_quietly, median_gamma, n_landmarks
 
 Make = Callable[..., Any]
@@ -201,7 +207,7 @@ METHODS: dict[str, Make] = {
     "AlaC": rival("ALaCarte"),
     "BaNK": rival("BaNK"),
     "untrained": tuned(untrained),
-    "default": tuned(MaskedCERF),
+    "default": tuned(MaskedFourierFeatures),
     "classifier": classifier,
     "rff": tuned(rff),
     "orthogonal": tuned(lambda **p: rff(orthogonal=True, **p)),

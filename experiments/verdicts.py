@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-VERDICTS = ("reproduced", "better", "worse", "cannot be judged")
+VERDICTS = ("reproduced", "better", "worse", "not compared")
 
 
 @dataclass(frozen=True)
@@ -62,24 +62,24 @@ def verdict(
     ours, error : float
         Mean and its standard error (NaN if there is one seed).
     paper : float or None
-        None, or any number together with ``reason``: "cannot be judged".
+        None, or any number together with ``reason``: "not compared".
     better : {"higher", "lower"}
         Which direction is good.
     tolerance : float
         Difference that counts as the same, in the unit of the numbers. One standard error, if it
         is larger, does too.
     reason : str, default=""
-        Why the cell cannot be judged, if it cannot.
+        Why the cell cannot be compared, if it cannot.
 
     Returns
     -------
     verdict : str
-        "reproduced", "better", "worse", or "cannot be judged: reason".
+        "reproduced", "better", "worse", or "not compared: reason".
     """
     if better not in ("higher", "lower"):
         raise ValueError(f"better is {better!r}: it must be 'higher' or 'lower'.")
     if reason or paper is None:
-        return f"cannot be judged: {reason or 'the paper prints no number'}"
+        return f"not compared: {reason or 'the paper prints no number'}"
     gain = ours - paper if better == "higher" else paper - ours
     allowance = tolerance if math.isnan(error) else max(tolerance, error)
     if abs(gain) <= allowance:

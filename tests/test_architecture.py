@@ -17,7 +17,7 @@ ARROWS = {
     "_typing": set(),
     "_validation": set(),
     "_native": set(),
-    "spectral": set(),
+    "spectral": {"linalg"},
     "features": {"_native", "spectral"},
     "learning": set(),
     "linalg": set(),
@@ -37,7 +37,7 @@ ARROWS = {
     "persistence": {"estimators", "features", "spectral"},
     "export": {"estimators", "features", "spectral"},
     "cli": {"", "_native", "_validation", "estimators", "export", "features", "persistence"},
-    "plotting": set(),
+    "plotting": {"linalg"},
     # The package itself: lazy public names.
     "": {"comparison", "estimators", "export", "persistence"},
 }

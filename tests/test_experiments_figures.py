@@ -18,7 +18,7 @@ from experiments.store import Store
 
 FIGURES = ("figure1", "figure2", "figure3")
 DATA = "few digits"
-TINY_SIZES = [20, 40]
+TINY_SIZES = {"figure1": [20, 25], "figure3": [20, 40]}
 
 
 @pytest.fixture(scope="module", name="figures")
@@ -26,8 +26,10 @@ def fixture_figures(tmp_path_factory):
     """Results and configuration of a run of two figures that is still smaller than tiny."""
     folder = tmp_path_factory.mktemp("figures")
     found = {}
-    for name in ("figure1", "figure3"):
-        config = config_of(name, "tiny") | {"sizes": TINY_SIZES}
+    for name, sizes in TINY_SIZES.items():
+        config = config_of(name, "tiny") | {"sizes": sizes}
+        if "also" in config:
+            config["also_sizes"] = sizes[:1]
         store = Store(folder / f"{name}.json", config)
         assert run(module_of(name).pieces(config), store, say=lambda _: None)
         found[name] = json.loads(store.path.read_text())
@@ -80,9 +82,9 @@ def test_inputs_are_standardised_by_the_training_rows(monkeypatch):
 
 
 def test_methods_cost_at_most_as_much_as_the_masked_cosines(figures):
-    for found, n_inputs, density in ((figures["figure1"], 64, 0.2), (figures["figure3"], 51, 0.4)):
-        for seed in found["results"][DATA].values():
-            for size in TINY_SIZES:
+    for name, n_inputs, density in (("figure1", 64, 0.2), ("figure3", 51, 0.4)):
+        for seed in figures[name]["results"][DATA].values():
+            for size in TINY_SIZES[name]:
                 budget = size * round(density * n_inputs)
                 record = seed[str(size)]
                 assert record["cerf"]["macs"] == record["untrained"]["macs"] == budget
@@ -94,11 +96,11 @@ def test_methods_cost_at_most_as_much_as_the_masked_cosines(figures):
 
 
 def test_dense_features_that_are_enough_are_shown_where_equal_macs_pay_for_fewer(figures):
-    for name, expected in (("figure1", {"20": True, "40": True}), ("figure3", {"20": True})):
+    for name, expected in (("figure1", {"20", "25"}), ("figure3", {"20"})):
         for seed in figures[name]["results"][DATA].values():
-            for size in map(str, TINY_SIZES):
+            for size in map(str, TINY_SIZES[name]):
                 record = seed[size]
-                assert (curves.ENOUGH in record) == expected.get(size, False)
+                assert (curves.ENOUGH in record) == (size in expected)
                 if curves.ENOUGH in record:
                     assert record["rff"]["outputs"] < record[curves.ENOUGH]["outputs"] == 15
 
@@ -188,15 +190,18 @@ def test_a_point_is_worse_only_beyond_one_standard_error():
 
 def test_the_summary_counts_points_and_says_which_the_paper_shows():
     results, config = made_up({"rff": 0.5, "untrained": 0.6, "cerf": 0.3, "default": 0.2})
-    line, ours = curves_page.summary("figure2", results, config)
-    assert "untrained CERF below RFF in 0 of 1 points;" in line
+    claim, table, text = curves_page.summary("figure2", results, config)
+    assert claim.startswith("The paper: trained CERF is below untrained CERF")
+    assert f"| {DATA} | 0.510 ± 0.010 | 0.610 ± 0.010 | 0.310 ± 0.010 |" in table
+    line, ours = text.splitlines()
+    assert "Untrained CERF below RFF in 0 of 1 points;" in line
     assert "trained CERF below untrained CERF in 1 of 1 points;" in line
     assert "trained CERF below RFF in 1 of 1 points (not shown in the paper)" in line
-    assert ours.startswith("our default is below trained CERF in 1 of 1 points; linear PCA,")
+    assert ours.startswith("- Our default is below trained CERF in 1 of 1 points; linear PCA,")
     assert ours.endswith("is below our default in 1.")
     results[DATA]["0"]["40"]["default"]["error"] = 0.0
     results[DATA]["1"]["40"]["default"]["error"] = 0.0
-    assert curves_page.summary("figure2", results, config)[1].endswith("default in 0.")
+    assert curves_page.summary("figure2", results, config)[-1].endswith("default in 0.")
 
 
 def test_sections_show_the_errors_and_change_with_them(figures, tmp_path):
@@ -206,7 +211,7 @@ def test_sections_show_the_errors_and_change_with_them(figures, tmp_path):
     half = abs(errors[0] - errors[1]) / 2
     assert f" {np.mean(errors):.3f} ± {half:.3f} |" in text
     assert (tmp_path / "figure3.svg").read_text().lstrip().startswith("<?xml")
-    assert "(reproduction/figure3.svg)" in text
+    assert "(figure3.svg)" in text
     assert "nan" not in text
     for seed in found["results"][DATA].values():
         seed["40"]["cerf"]["error"] = 2.0
@@ -219,9 +224,9 @@ def test_standardised_histograms_are_beside_the_count(figures, tmp_path):
     found = copy.deepcopy(figures["figure1"])
     (also,) = found["config"]["also"]
     for seed in found["results"][also].values():
-        seed["40"]["cerf"]["error"] = 2.0
+        seed["20"]["cerf"]["error"] = 2.0
     text = module_of("figure1").section(found["results"], found["config"], tmp_path)
-    assert f"| {also} | 40 |" in text
+    assert f"| {also} | 20 |" in text
     assert "| 2.000 ± 0.000 |" in text
     assert "| worse | worse |" in text
     plain = module_of("figure1").summary(figures["figure1"]["results"], found["config"])
@@ -233,7 +238,7 @@ def test_one_seed_is_shown_without_a_standard_error(figures, tmp_path):
     for seeds in found["results"].values():
         del seeds["1"]
     text = module_of("figure1").section(found["results"], found["config"], tmp_path)
-    error = found["results"][DATA]["0"]["40"]["cerf"]["error"]
+    error = found["results"][DATA]["0"]["20"]["cerf"]["error"]
     assert f"| {error:.3f} |" in text
     assert "nan" not in text
 

@@ -116,14 +116,14 @@ def test_a_verdict_allows_the_tolerance_or_one_standard_error(ours, error, bette
 
 
 def test_what_cannot_be_judged_says_why():
-    assert verdict(1.0, 0.1, None, tolerance=1.0).startswith("cannot be judged: the paper")
+    assert verdict(1.0, 0.1, None, tolerance=1.0).startswith("not compared: the paper")
     text = verdict(1.0, 0.1, 1.0, tolerance=1.0, reason="other data")
-    assert text == "cannot be judged: other data"
+    assert text == "not compared: other data"
     assert count([text, "better", "better"]) == {
         "reproduced": 0,
         "better": 2,
         "worse": 0,
-        "cannot be judged": 1,
+        "not compared": 1,
     }
 
 
@@ -147,10 +147,11 @@ def test_standard_errors_have_one_degree_of_freedom_less():
 
 
 def test_markdown_becomes_safe_html():
-    text = "# A & B\n\n- **x** < `<b>`\n- [y](z.md)\n\n| a | b |\n| --- | --- |\n| 1 | <i> |\n\n"
+    text = "# A & B\n\n## [C d](e.md)\n\n"
+    text += "- **x** < `<b>`\n- [y](z.md)\n\n| a | b |\n| --- | --- |\n| 1 | <i> |\n\n"
     text += "```\nx\n\n<y>\n```\n\n![c](p.svg)\n"
     assert markdown.to_html(text, lambda address: f"[{address}]") == (
-        '<h1 id="a--b">A &amp; B</h1>\n'
+        '<h1 id="a--b">A &amp; B</h1>\n<h2 id="c-d"><a href="e.md">C d</a></h2>\n'
         "<ul><li><strong>x</strong> &lt; <code>&lt;b&gt;</code></li>"
         '<li><a href="z.md">y</a></li></ul>\n'
         "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>&lt;i&gt;</td></tr></table>\n"

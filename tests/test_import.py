@@ -11,14 +11,20 @@ import pytest
 import cerflearn
 
 PUBLIC = [
+    "CVEM",
     "BlockedCERF",
+    "CERFClassifier",
+    "CERFRegressor",
     "FastfoodFeatures",
+    "Greedy",
     "KernelAutoencoder",
     "KernelImputer",
     "MaskedCERF",
+    "MaskedFourierFeatures",
     "RandomFourierFeatures",
     "RandomizedKernelCCA",
     "RandomizedKernelPCA",
+    "Shared",
     "cost",
     "frontier",
 ]
@@ -41,7 +47,7 @@ def test_import_loads_neither_numpy_nor_scipy_nor_scikit_learn():
 def test_maps_and_laws_do_not_load_scikit_learn():
     modules = modules_after(
         "import cerflearn.spectral, cerflearn.features.dense, cerflearn.features.masked, "
-        "cerflearn.features.blocked, cerflearn.learning.cvem, cerflearn.engine.local, "
+        "cerflearn.features.blocked, cerflearn.learning.cvem, cerflearn.engine.engines, "
         "cerflearn.linalg.canonical, cerflearn.linalg.columns"
     )
     assert "sklearn" not in modules
@@ -59,10 +65,20 @@ def test_public_names_can_be_reached_and_are_listed(name):
     assert getattr(cerflearn, name).__name__ == name
 
 
+@pytest.mark.parametrize("name", ["plotting", "rivals", "spectral"])
+def test_public_modules_can_be_reached_after_the_import_and_are_listed(name):
+    assert name in dir(cerflearn)
+    assert name in cerflearn.__all__
+    code = f"import cerflearn; assert cerflearn.{name}.__name__ == 'cerflearn.{name}'"
+    assert f"cerflearn.{name}" in modules_after(code)
+    assert f"cerflearn.{name}" not in modules_after("import cerflearn; dir(cerflearn)")
+
+
 def test_a_star_import_gives_the_public_names():
     names: dict[str, object] = {}
     exec("from cerflearn import *", names)
     assert {*PUBLIC, "__version__"} <= set(names)
+    assert {*PUBLIC, "__version__"} == set(cerflearn.__all__)
 
 
 def test_version_is_text():

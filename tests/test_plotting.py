@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from cerflearn import BlockedCERF, MaskedCERF, RandomFourierFeatures
 from cerflearn.plotting import kernel_errors, plot_path
 from cerflearn.spectral import Cauchy, Gaussian, Product
+from learned_maps import QUICK, learned
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 8))
@@ -28,8 +29,8 @@ def _without_a_screen():
 
 
 def fitted(selector="cvem", estimator=MaskedCERF, **parameters):
-    settings = {"n_components": 12, "tol": 1.0, "random_state": 0} | parameters
-    return estimator(selector=selector, **settings).fit(X)
+    settings = QUICK | {"n_components": 12} | parameters
+    return learned(estimator, selector=selector, **settings).fit(X)
 
 
 @pytest.mark.parametrize("selector", ["cvem", "shared", "greedy"])
@@ -45,7 +46,7 @@ def test_the_panels_show_the_fitted_attributes(selector, estimator):
         sorted(segment[1, 1] for segment in collection.get_segments())
         for collection in axes[1].collections
     ]
-    chosen = np.isin(np.arange(sampler.n_candidates_), sampler.selector_)
+    chosen = np.isin(np.arange(sampler.n_candidates_), sampler.selected_)
     np.testing.assert_array_equal(heights[0], np.sort(sampler.feature_proba_[~chosen]))
     np.testing.assert_array_equal(heights[1], np.sort(sampler.feature_proba_[chosen]))
     counts, errors = axes[2].lines[0].get_data()
@@ -68,6 +69,17 @@ def test_panels_can_be_given():
     _, axes = plt.subplots(3, 1)
     assert plot_path(fitted(), X, axes=axes)[2] is axes[2]
     assert axes[2].lines
+
+
+@pytest.mark.parametrize("rows", [None, X])
+def test_too_few_panels_are_told(rows):
+    import matplotlib.pyplot as plt
+
+    axis = plt.figure().gca()
+    n_panels = 2 if rows is None else 3
+    with pytest.raises(ValueError, match=f"axes has 1 of the {n_panels} panels: pass one for eac"):
+        plot_path(fitted(), rows, axes=axis)
+    assert not axis.lines
 
 
 @pytest.mark.parametrize("container", [pd.DataFrame, sp.csr_array, np.ndarray.tolist])

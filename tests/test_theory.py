@@ -1,4 +1,4 @@
-"""The page on theory names tests that exist, and its example prints what it shows."""
+"""The page on theory names tests that exist, and its examples give the figures that it shows."""
 
 import ast
 import re
@@ -20,6 +20,26 @@ def test_every_test_named_on_the_page_exists():
     assert not missing
 
 
-def test_examples_run():
-    for block in re.findall(r"```python\n(.*?)```", PAGE, re.S):
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_examples_hold_and_each_ends_with_a_comparison():
+    assert EXAMPLES
+    for block in EXAMPLES:
+        last = ast.parse(block).body[-1]
+        assert isinstance(last, ast.Assert)
+        assert isinstance(last.test, ast.Compare)
         exec(compile(block, "theory.md", "exec"), {})
+
+
+def test_the_table_below_the_example_has_its_figures():
+    (example,) = (block for block in EXAMPLES if "fit_cvem" in block)
+    names: dict = {}
+    exec(compile(example, "theory.md", "exec"), names)
+    header = PAGE.index("| `normalize` | $E[\\pi]$")
+    rows = [line.split("|")[1:4] for line in PAGE[header:].split("\n\n")[0].splitlines()[2:]]
+    shown = {
+        ast.literal_eval(name.split("`")[1]): [float(cell.strip(" *")) for cell in cells]
+        for name, *cells in rows
+    }
+    assert shown == names["found"]

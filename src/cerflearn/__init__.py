@@ -1,6 +1,7 @@
 """Kernel machines on a compute budget.
 
-Public names are imported on first use, so that ``import cerflearn`` costs next to nothing.
+Public names and modules are imported on first use, so that ``import cerflearn`` costs next to
+nothing.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cerflearn import plotting, rivals, spectral
     from cerflearn.comparison.frontier import frontier
     from cerflearn.estimators.applications.autoencoder import KernelAutoencoder
     from cerflearn.estimators.applications.cca import RandomizedKernelCCA
@@ -44,6 +46,9 @@ __all__ = [
     "__version__",
     "cost",
     "frontier",
+    "plotting",
+    "rivals",
+    "spectral",
 ]
 
 _MODULES = {
@@ -65,6 +70,8 @@ _MODULES = {
     "frontier": "cerflearn.comparison.frontier",
 }
 
+_SUBMODULES = ("plotting", "rivals", "spectral")
+
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first use (PEP 562)."""
@@ -72,6 +79,8 @@ def __getattr__(name: str) -> Any:
         value: Any = _version()
     elif name in _MODULES:
         value = getattr(import_module(_MODULES[name]), name)
+    elif name in _SUBMODULES:
+        value = import_module(f"{__name__}.{name}")
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value

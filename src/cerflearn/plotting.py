@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from cerflearn._typing import Float64Array, IntArray
+from cerflearn.linalg.sampling import evenly_spaced_rows
 
 PLOTTED_ROWS = 500
 """Most rows of X, evenly spread, that the kernel error is measured on."""
@@ -72,8 +73,7 @@ def kernel_errors(estimator: Any, X: Any) -> tuple[IntArray, Float64Array]:
     if not law.has_kernel:
         raise ValueError(f"X cannot be used: {law!r} has no kernel in closed form to compare with.")
     rows = X if hasattr(X, "shape") else np.asarray(X)
-    count = min(rows.shape[0], PLOTTED_ROWS)
-    index = np.arange(count) * rows.shape[0] // count
+    index = evenly_spaced_rows(rows.shape[0], PLOTTED_ROWS)
     rows = rows.iloc[index] if hasattr(rows, "iloc") else rows[index]
     rows = rows.toarray() if hasattr(rows, "toarray") else rows
     rows = np.ascontiguousarray(rows, dtype=np.float64)  # bits of products depend on the order

@@ -1,29 +1,17 @@
-"""The protocol of section 4.1: its errors, its rules, a tiny run, and the page."""
+"""The protocol of section 4.1: its errors, its rules, a tiny run, and the pages."""
 
 from __future__ import annotations
 
 import dataclasses
-import subprocess
-import sys
-from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture
-def module(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return import_module
-
-
-@pytest.fixture
-def protocol(module, monkeypatch):
+def protocol(load, monkeypatch):
     """The protocol on made-up data, with four blocks of candidates."""
-    protocol = module("experiments.blocked_protocol")
+    protocol = load("experiments.blocked_protocol")
     data = np.random.default_rng(0).normal(size=(150, 20)), np.zeros(150, dtype=np.int64)
     monkeypatch.setattr(protocol, "read", lambda *_: data)
     monkeypatch.setattr(protocol, "N_CANDIDATES", 64)
@@ -34,13 +22,12 @@ def protocol(module, monkeypatch):
     protocol.reduced.cache_clear()
 
 
-def test_the_page_shows_what_was_measured():
-    script = BENCHMARKS / "blocked.py"
-    subprocess.run([sys.executable, str(script), "--check"], check=True)
+def test_the_pages_show_what_was_measured(call):
+    assert call("blocked", "--check") == ""
 
 
-def test_settings_are_those_that_the_rules_choose_on_satimage(module):
-    blocked, rules = module("blocked"), module("_blocked_rules")
+def test_settings_are_those_that_the_rules_choose_on_satimage(load):
+    blocked, rules = load("blocked"), load("_blocked_rules")
     results = blocked.json.loads(blocked.RESULTS.read_text())
     for stage in ("searched", "learned", "variants", "others"):
         assert {r["row"]["data"] for r in results[stage]} == {"satimage"}
@@ -130,8 +117,8 @@ def searched_record(rules, p1, parameter, p2_scale, place, times):
     return {"row": row, "side": side, "reading": {"p2_scale": p2_scale}, "cells": cells}
 
 
-def test_the_reading_nearest_to_the_papers_table_is_chosen(module):
-    rules = module("_blocked_rules")
+def test_the_reading_nearest_to_the_papers_table_is_chosen(load):
+    rules = load("_blocked_rules")
     # At scale 2 as printed times 7; at scale 1 RFF is too low beside CERF.
     searched = [
         searched_record(rules, p1, parameter, p2_scale, place, factors[place])
@@ -146,8 +133,8 @@ def test_the_reading_nearest_to_the_papers_table_is_chosen(module):
     assert rules.choose_reading(searched) == {"p2_scale": 2.0, "unit": 0.5, "meaning": "median"}
 
 
-def test_every_side_gets_the_setting_with_its_own_least_error(module):
-    rules = module("_blocked_rules")
+def test_every_side_gets_the_setting_with_its_own_least_error(load):
+    rules = load("_blocked_rules")
     learned = [
         record("cerf", {"equal": 3, "nnls": 1}, spread=1.0),
         record("cerf", {"equal": 2, "nnls": 2}, spread=2.0),
@@ -167,12 +154,12 @@ def test_every_side_gets_the_setting_with_its_own_least_error(module):
     assert sides["equal"]["rescaled"]["factor"] == 2.0
 
 
-def test_a_tiny_run_goes_on_where_it_stopped_and_makes_a_page(protocol, module, monkeypatch):
-    blocked, page = module("blocked"), module("_blocked_page")
+def test_a_tiny_run_goes_on_where_it_stopped_and_makes_pages(protocol, load, monkeypatch):
+    blocked, tables = load("blocked"), load("_blocked_tables")
     rows = [protocol.TABLE[0], protocol.TABLE[6]]
     for name in (protocol, blocked):
         monkeypatch.setattr(name, "TABLE", rows)
-    monkeypatch.setattr(page, "CELLS", [(rows[0], f) for f in protocol.FRACTIONS])
+    monkeypatch.setattr(tables, "CELLS", [(rows[0], f) for f in protocol.FRACTIONS])
     saved = []
     results = {}
     assert not blocked.measure(blocked.QUICK, results, -np.inf, saved.append)
@@ -182,9 +169,10 @@ def test_a_tiny_run_goes_on_where_it_stopped_and_makes_a_page(protocol, module, 
     assert n_tasks == sum(len(results[s]) for s in blocked.STAGES)
     assert blocked.measure(blocked.QUICK, results, np.inf, saved.append)
     assert len(saved) == n_tasks
-    text = page.page(results)
-    assert "nan" not in text
-    table2 = page.Table2(results, results["chosen"]["reading"])
-    mean = table2.errors("cerf", page.CELLS[0], "nnls", "exact").mean()
-    assert f"{mean:.1f} ±" in text
+    pages = blocked.pages(results)
+    assert not any("nan" in text for text in pages.values())
+    table2 = tables.Table2(results, results["chosen"]["reading"])
+    for truth, name in (("exact", "blocked_tables.md"), ("teacher", "blocked.md")):
+        mean = table2.errors("cerf", tables.CELLS[0], "nnls", truth).mean()
+        assert f"{mean:.1f} ±" in pages[name]
     assert dataclasses.asdict(rows[0]) in [r["row"] for r in results["cells"]]

@@ -4,8 +4,8 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -13,9 +13,17 @@ from cerflearn.cli import demo
 from cerflearn.cli.main import COMMANDS, main
 from cerflearn.comparison.table import Frontier
 
+needs_full_device = pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="no device that is always full"
+)
+
 
 def run(*arguments):
     return CliRunner().invoke(main, list(arguments))
+
+
+def one_line(text):
+    return " ".join(text.split())
 
 
 def test_help_lists_every_command():
@@ -26,11 +34,17 @@ def test_help_lists_every_command():
         assert text.split(",")[0] in result.output
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_each_command_has_help_with_examples(name):
-    result = run(name, "--help")
+@pytest.mark.parametrize("name", [None, *COMMANDS])
+def test_help_has_one_example_a_line_and_no_marks_of_its_layout(name):
+    result = run(*([] if name is None else [name]), "--help")
     assert result.exit_code == 0
-    assert f"cerf {name}" in result.output
+    assert "\\b" not in result.output
+    assert "\b" not in result.output
+    _, _, examples = result.output.partition("Examples:\n")
+    lines = examples.strip("\n").splitlines()
+    assert len(lines) >= 2
+    assert all(line.strip().startswith("cerf ") for line in lines)
+    assert all(line.count("cerf ") == 1 for line in lines)
 
 
 def test_unknown_command_is_refused():
@@ -72,9 +86,9 @@ def test_info_measures_the_peak():
 
 @pytest.fixture
 def small_demo(monkeypatch):
-    monkeypatch.setattr(demo, "BUDGETS", (150, 300))
-    monkeypatch.setattr(demo, "METHODS", ("linear", "rff", "masked"))
-    monkeypatch.setattr(demo, "_verdict", lambda found: f"best: {found.best(300)['method']}")
+    monkeypatch.setattr(demo, "DEMO_BUDGETS", (150, 300))
+    monkeypatch.setattr(demo, "DEMO_METHODS", ("linear", "rff", "masked"))
+    monkeypatch.setattr(demo, "_summary", lambda found: f"best: {found.best(300)['method']}")
 
 
 def test_demo_prints_a_table_and_writes_the_picture(small_demo, tmp_path):
@@ -82,7 +96,7 @@ def test_demo_prints_a_table_and_writes_the_picture(small_demo, tmp_path):
     result = run("demo", "--picture", str(picture))
     assert result.exit_code == 0, result.output
     table = [tuple(line.split()[:2]) for line in result.stdout.splitlines()]
-    for method in demo.METHODS:
+    for method in demo.DEMO_METHODS:
         assert table.count(("150", method)) == table.count(("300", method)) == 1
     assert "left out: a linear model costs 640 MACs" in result.stdout
     assert "best: masked" in result.stdout
@@ -96,17 +110,50 @@ def test_demo_tells_how_far_it_is_on_the_error_stream(small_demo, tmp_path):
     assert "masked, 300 MACs" not in result.stdout
 
 
-@pytest.mark.parametrize("place", ["missing/demo.png", "demo.unknown"])
-def test_demo_without_a_writable_place_still_gives_its_result(small_demo, tmp_path, place):
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("missing/demo.png", "the folder .*missing does not exist"),
+        ("demo.unknown", "its name must end in .png, .pdf or .svg"),
+        ("demo", "its name must end in .png, .pdf or .svg"),
+        ("folder.png", "it is a folder"),
+    ],
+)
+def test_demo_refuses_a_picture_it_could_not_write_before_it_starts(
+    small_demo, tmp_path, monkeypatch, place, message
+):
+    monkeypatch.setattr(demo, "compare", lambda *_, **__: pytest.fail("the run has started"))
+    (tmp_path / "folder.png").mkdir()
     result = run("demo", "--picture", str(tmp_path / place))
+    assert result.exit_code == 2
+    assert re.search(message, one_line(result.output))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.png"]
+
+
+@needs_full_device
+def test_a_picture_that_fails_after_the_run_is_an_error(small_demo, tmp_path):
+    picture = tmp_path / "full.png"
+    picture.symlink_to("/dev/full")
+    result = run("demo", "--picture", str(picture))
+    assert result.exit_code == 1
+    assert "best: masked" in result.stdout
+    assert "could not be written: No space left on device" in result.stderr
+
+
+def test_demo_without_matplotlib_draws_only_if_asked(small_demo, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.chdir(tmp_path)
+    result = run("demo")
     assert result.exit_code == 0, result.output
-    assert "No picture" in result.output
-    assert "masked" in result.output
+    assert "No picture: matplotlib is missing (pip install 'cerflearn[report]')" in result.stdout
+    result = run("demo", "--picture", "a.png")
+    assert result.exit_code == 2
+    assert "matplotlib is missing: pip install 'cerflearn[report]'" in one_line(result.stderr)
 
 
-def test_demo_compares_with_rivals_within_the_budgets(monkeypatch):
-    monkeypatch.setattr(demo, "BUDGETS", (700,))
-    monkeypatch.setattr(demo, "METHODS", ("linear", "rff"))
+def test_demo_stays_within_the_budgets(monkeypatch):
+    monkeypatch.setattr(demo, "DEMO_BUDGETS", (700,))
+    monkeypatch.setattr(demo, "DEMO_METHODS", ("linear", "rff"))
     linear, rff = demo.compare(2).rows
     assert linear["macs"] == 640
     assert rff["macs"] == 8 * (64 + 2 * 10)  # cosine and sine of 8 projections
@@ -127,79 +174,33 @@ def made_up(method, macs, score):
 )
 def test_demo_says_what_it_takes_to_be_as_good_as_random_features(scores, text):
     rows = [made_up("cerf", 500, scores[0]), made_up("rff", 1_900, scores[1])]
-    assert re.search(text, demo._verdict(Frontier(rows, "accuracy")))
+    assert re.search(text, demo._summary(Frontier(rows, "accuracy")))
 
 
-@pytest.fixture
-def table(tmp_path):
-    """CSV with two classes, told apart by the first of three inputs."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 3))
-    lines = [f"{a:.4f},{b:.4f},{c:.4f},{'high' if a > 0 else 'low'}" for a, b, c in X]
-    path = tmp_path / "data.csv"
-    path.write_text("\n".join(["one,two,three,label", *lines]) + "\n")
-    return path
+def test_demo_without_a_model_of_random_features_says_so():
+    assert "no model of random Fourier features" in demo._summary(Frontier([], "accuracy"))
 
 
-def test_frontier_compares_on_a_table(table, tmp_path):
-    output, picture = tmp_path / "rows.json", tmp_path / "rows.png"
-    result = run(
-        "frontier", str(table), "--target", "label", "--macs", "10,40",
-        "--methods", "linear,rff", "--output", str(output), "--picture", str(picture),
-    )  # fmt: skip
-    assert result.exit_code == 0, result.output
-    assert "60 training rows and 20 test rows of 3 inputs, 2 classes" in result.stdout
-    rows = json.loads(output.read_text())
-    assert [(row["method"], row["budget"]) for row in rows] == [
-        ("linear", 10), ("linear", 40), ("rff", 10), ("rff", 40)
-    ]  # fmt: skip
-    assert rows[0]["score"] > 0.9
-    assert picture.read_bytes().startswith(b"\x89PNG")
+@needs_full_device
+@pytest.mark.parametrize("arguments", ["--help", "info", "info --help", "--version"])
+def test_a_full_disk_is_one_line(arguments):
+    code = "from cerflearn.cli.main import main; main()"
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            [sys.executable, "-c", code, *arguments.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert result.returncode == 1
+    assert result.stderr.splitlines() == ["Error: No space left on device."]
 
 
-def test_frontier_regresses_on_numbers(table):
-    result = run(
-        "frontier", str(table), "--target", "two", "--macs", "10", "--methods", "linear",
-    )  # fmt: skip
+def test_too_little_memory_is_one_line(monkeypatch):
+    def broken():
+        raise MemoryError
+
+    monkeypatch.setattr("cerflearn._native.backend_info", broken)
+    result = run("info")
     assert result.exit_code == 1
-    assert "not all numbers: label. Encode or drop them" in result.output
-    table.write_text("\n".join(line.rpartition(",")[0] for line in table.read_text().split()))
-    result = run("frontier", str(table), "--target", "two", "--macs", "10", "--methods", "linear")
-    assert result.exit_code == 0, result.output
-    assert "regression" in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"--target": "price"}, "no column 'price'; its columns are one, two, three, label"),
-        ({"--macs": "many"}, "'many' is no list of positive integers such as 500,1000,2000"),
-        ({"--macs": "0,5"}, "'0,5' is no list of positive integers"),
-        ({"--methods": "svm"}, "'pruned_mlp'"),
-        ({"--test-size": "2"}, "test_size=2.0 is not valid"),
-    ],
-)
-def test_frontier_says_what_is_wrong(table, change, message):
-    arguments = {"--target": "label", "--macs": "10", "--methods": "linear"} | change
-    result = run("frontier", str(table), *(word for pair in arguments.items() for word in pair))
-    assert result.exit_code != 0
-    assert message in " ".join(result.output.split())
-    assert "Traceback" not in result.output
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("label\na\nb\n", "no column beside 'label'"),
-        ("one,label\n", "no rows below a header"),
-        ("one,label\n1,a\n2\n", "Line 3 of .* has 1 values, the header 2"),
-        ("one,label\n1,a\n,b\n", "not all numbers: one"),
-        ("one,label\n1,a\nnan,b\n", "not all numbers: one"),
-    ],
-)
-def test_frontier_says_what_is_wrong_with_a_file(tmp_path, text, message):
-    path = tmp_path / "bad.csv"
-    path.write_text(text)
-    result = run("frontier", str(path), "--target", "label", "--macs", "10")
-    assert result.exit_code == 1
-    assert re.search(message, " ".join(result.output.split()))
+    assert result.stderr == "Error: There is not enough memory.\n"

@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits, make_friedman1
 
 from cerflearn import frontier
-from cerflearn.comparison.data import read, read_test, split
+from cerflearn.comparison.dataset import read_dataset, read_test_set, split_dataset
 from cerflearn.comparison.methods import METHODS
 
 BUDGETS = (14, 90, 400)
@@ -120,9 +120,9 @@ def test_no_seed_draws_one(digits):
 
 def test_training_does_not_depend_on_test_rows(digits):
     X, y = digits
-    data = read(X, y, "auto")
+    data = read_dataset(X, y, "auto")
     parts = [
-        split(data, 0.25, read_test(data, (X_test, y[:40])), seed=1)
+        split_dataset(data, 0.25, read_test_set(data, (X_test, y[:40])), seed=1)
         for X_test in (X[:40], 1e3 + X[40:80])
     ]
     first, second = (part.training for part in parts)
@@ -192,7 +192,7 @@ def test_progress_goes_to_the_error_stream(digits, capsys):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"macs": []}, r"macs=\[\] is not valid: it must be a positive integer, or a list"),
+        ({"macs": []}, r"macs=\[\] is not valid: it must be an integer from 1 to"),
         ({"macs": [0]}, "macs=0 is not valid"),
         ({"macs": "500"}, "macs='500' is not valid"),
         ({"macs": 50.5}, "macs=50.5 is not valid"),

@@ -1,4 +1,4 @@
-"""The pruned perceptron: right gradients, budgets kept, a rival worth the name."""
+"""The pruned perceptron: right gradients, budgets kept, better than a dense one."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
 from cerflearn.comparison import pruned_mlp
-from cerflearn.comparison.data import Training
-from cerflearn.comparison.relu import ReluNetwork, draw_relu, loss_and_gradient
+from cerflearn.comparison.relu import ReluNetwork, random_relu_network, relu_loss_and_gradient
+from cerflearn.comparison.training_set import TrainingSet
 from cerflearn.training.objective import Problem, cross_entropy, logistic, squared_error
 
 
@@ -22,7 +22,7 @@ def digits(n_samples, seed=0):
     X, y = load_digits(return_X_y=True)
     order = np.random.default_rng(seed).permutation(len(X))
     X, y = (X[order].astype(np.float32) - 4.9) / 6.0, y[order]
-    return Training(X[:n_samples], y[:n_samples], 10, seed), X[n_samples:], y[n_samples:]
+    return TrainingSet(X[:n_samples], y[:n_samples], 10, seed), X[n_samples:], y[n_samples:]
 
 
 def accuracy(network, X, y):
@@ -37,9 +37,9 @@ def test_gradient_is_that_of_differences(loss, n_scores):
     X, weights = rng.normal(size=(20, 5)), rng.dirichlet(np.ones(20))
     targets = rng.dirichlet(np.ones(3), size=20)[:, :n_scores]
     problem = Problem(X, targets, weights, loss)
-    network = draw_relu(np.ones((5, 7), dtype=bool), n_scores, rng)
+    network = random_relu_network(np.ones((5, 7), dtype=bool), n_scores, rng)
     parameters = tuple(a + 0.1 * rng.normal(size=a.shape) for a in network.parameters)
-    value, gradient = loss_and_gradient(problem, parameters)
+    value, gradient = relu_loss_and_gradient(problem, parameters)
     assert value == pytest.approx(
         loss(ReluNetwork(*parameters, None).scores(X), targets, weights)[0]
     )
@@ -48,9 +48,9 @@ def test_gradient_is_that_of_differences(loss, n_scores):
         for index in np.ndindex(values.shape):
             kept = values[index]
             values[index] = kept + step
-            above = loss_and_gradient(problem, parameters)[0]
+            above = relu_loss_and_gradient(problem, parameters)[0]
             values[index] = kept - step
-            below = loss_and_gradient(problem, parameters)[0]
+            below = relu_loss_and_gradient(problem, parameters)[0]
             values[index] = kept
             # Second differences: step^2 of error, and rounding / step.
             assert slopes[index] == pytest.approx((above - below) / (2 * step), abs=1e-8)
@@ -60,22 +60,22 @@ def test_gradient_is_that_of_differences(loss, n_scores):
     macs=st.integers(4, 300),
     n_features=st.integers(1, 12),
     n_classes=st.integers(2, 4),
-    crowd=st.sampled_from([1.0, 1.3, 2.0]),
+    width_factor=st.sampled_from([1.0, 1.3, 2.0]),
     full=st.booleans(),
 )
 @settings(max_examples=20, deadline=None, derandomize=True)
-def test_budget_is_never_exceeded(macs, n_features, n_classes, crowd, full):
+def test_budget_is_never_exceeded(macs, n_features, n_classes, width_factor, full):
     rng = np.random.default_rng(macs)
     X = rng.normal(size=(40, n_features)).astype(np.float32)
     y = np.arange(40) % n_classes
-    training = Training(X, y, n_classes, seed=0)
+    training = TrainingSet(X, y, n_classes, seed=0)
     macs = max(macs, 1 + training.n_scores)
     with pytest.MonkeyPatch.context() as patch:
         if not full:
             patch.setattr(pruned_mlp, "uses_mini_batches", lambda *_: True)
             patch.setattr(pruned_mlp, "steps_for", lambda *_: 40)
-        setting = pruned_mlp.Setting(penalty=1e-2, crowd=crowd)
-        network = pruned_mlp.train(training, macs, setting, effort=0.1)
+        setting = pruned_mlp.PrunedMLPSetting(penalty=1e-2, width_factor=width_factor)
+        network = pruned_mlp.train_pruned_mlp(training, macs, setting, effort=0.1)
     assert 0 < network.cost().macs <= macs
     assert np.all(network.weights[~network.mask] == 0.0)
     # The count is that of the products that matter.
@@ -86,12 +86,12 @@ def test_features_that_read_nothing_become_bias():
     rng = np.random.default_rng(0)
     mask = rng.random((6, 5)) < 0.5
     mask[:, 2] = False
-    network = draw_relu(mask, 3, rng)
+    network = random_relu_network(mask, 3, rng)
     network = ReluNetwork(
         network.weights, rng.normal(size=5) + 1.0, network.head, network.bias, mask
     )
     X = rng.normal(size=(10, 6))
-    smaller = network.without_idle()
+    smaller = network.without_unused_units()
     assert smaller.head.shape == (4, 3)
     np.testing.assert_allclose(smaller.scores(X), network.scores(X), rtol=1e-12)
 
@@ -100,9 +100,9 @@ def test_minimising_lowers_the_loss_and_keeps_the_mask():
     training, *_ = digits(100)
     problem = pruned_mlp._problem(training)
     rng = np.random.default_rng(0)
-    start = draw_relu(rng.random((64, 12)) < 0.3, 10, rng)
-    end = pruned_mlp.minimise(problem, start, 30, 1e-3)
-    before, after = (loss_and_gradient(problem, n.parameters)[0] for n in (start, end))
+    start = random_relu_network(rng.random((64, 12)) < 0.3, 10, rng)
+    end = pruned_mlp.minimise_relu_network(problem, start, 30, 1e-3)
+    before, after = (relu_loss_and_gradient(problem, n.parameters)[0] for n in (start, end))
     assert after < 0.2 * before
     assert np.all(end.weights[~start.mask] == 0.0)
 
@@ -112,7 +112,9 @@ def test_pruned_network_beats_a_dense_one_of_equal_cost_on_digits(full, monkeypa
     if not full:  # mini-batches, as for many rows
         monkeypatch.setattr(pruned_mlp, "uses_mini_batches", lambda *_: True)
     training, X_test, y_test = digits(900)
-    network = pruned_mlp.train(training, 300, pruned_mlp.Setting(penalty=1e-3, crowd=1.0))
+    network = pruned_mlp.train_pruned_mlp(
+        training, 300, pruned_mlp.PrunedMLPSetting(penalty=1e-3, width_factor=1.0)
+    )
     assert network.cost().macs <= 300
     dense = MLPClassifier((300 // 74,), solver="lbfgs", alpha=1.0, max_iter=400, random_state=0)
     with warnings.catch_warnings():
@@ -136,6 +138,6 @@ def test_settings_are_chosen_on_held_out_rows():
 def test_numbers_are_fitted():
     X, y = make_friedman1(n_samples=400, random_state=0)
     X, y = (X.astype(np.float32) - 0.5) * 3.4, (y - y.mean()) / y.std()
-    training = Training(X[:300], y[:300], 0, seed=0)
+    training = TrainingSet(X[:300], y[:300], 0, seed=0)
     network = pruned_mlp.fit_pruned_mlp(training, 150)
-    assert training.score(training.decide(network.scores(X[300:])), y[300:]) > 0.9
+    assert training.score(training.predict_from_scores(network.scores(X[300:])), y[300:]) > 0.9

@@ -44,7 +44,9 @@ def test_best_is_the_most_accurate_that_is_paid_for(found):
     assert found.best(100)["score"] == 0.8
     assert found.best(150)["method"] == "linear"
     assert found.best(10_000)["macs"] == 190  # the cheaper of two equals
-    with pytest.raises(ValueError, match="macs=50 pays for no model: the cheapest costs 99"):
+    with pytest.raises(
+        ValueError, match="macs=50 is too small for any model: the cheapest costs 99"
+    ):
         found.best(50)
     with pytest.raises(ValueError, match="macs='a' is not valid"):
         found.best("a")
@@ -70,8 +72,16 @@ def test_table_shows_every_row_the_best_of_a_budget_first(found):
         ("100", "cerf"), ("100", "rff"), ("100", "linear"),
         ("200", "cerf"), ("200", "rff"), ("200", "linear"),
     ]  # fmt: skip
-    assert lines[2].split()[2:] == ["100", "80.00", "±", "1.00", "0.10", "1.5", "12"]
+    assert lines[2].split()[2:] == ["100", "80.00", "±", "1.00", "0.100", "1.5", "12"]
     assert lines[4].endswith("left out: a linear model costs 150 MACs")
+
+
+def test_large_numbers_widen_their_column():
+    rows = [row("rff", 10**12, 0.5, macs=10**11), row("cerf", 10**12, None, note="x")]
+    header, _, first, second = str(Frontier(rows, "R2")).splitlines()
+    assert header.index("method") == first.index("rff") == second.index("cerf")
+    assert header.index("MACs") + 4 == first.index("100,000,000,000") + 15
+    assert header.index("size") + 4 == len(first)
 
 
 def test_one_seed_has_no_standard_error():
@@ -112,6 +122,24 @@ def test_picture_has_a_line_for_each_method(found, against, tmp_path):
     assert all(100.0 - place == float(mark) for place, mark in zip(places, marks, strict=True))
 
 
+@pytest.mark.parametrize("scores", [(1.0, 0.9), (1.0, 1.0), (0.0, 0.5), (None, None)])
+def test_every_point_is_inside_the_picture(scores):
+    axes = Frontier(
+        [row("rff", 9 + i, s, note="x") for i, s in enumerate(scores)], "accuracy"
+    ).plot()
+    axes.figure.canvas.draw()
+    (left, right), (bottom, top) = axes.get_xlim(), sorted(axes.get_ylim())
+    for container in axes.containers:
+        for x, y in container.lines[0].get_xydata():
+            assert left < x < right
+            assert bottom < y < top
+
+
+def test_accuracies_that_are_nearly_equal_are_marked():
+    axes = Frontier([row("rff", 9, 0.9621), row("mlp", 9, 0.9643)], "accuracy").plot()
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["96.21", "96.43"]
+
+
 def test_picture_goes_where_it_is_told(found):
     from matplotlib.figure import Figure
 
@@ -129,3 +157,33 @@ def test_regression_is_drawn_as_explained_share(found):
 def test_picture_refuses_another_axis(found):
     with pytest.raises(ValueError, match="against='bytes' is not valid"):
         found.plot(against="bytes")
+
+
+def test_it_shows_as_its_table_at_the_prompt_too(found):
+    assert repr(found) == str(found)
+
+
+def test_a_limited_model_says_so_in_its_line(found):
+    found.rows[2]["note"] = "limited to 12 features for 10 training rows"
+    (line,) = (line for line in repr(found).splitlines() if "limited" in line)
+    assert line.split()[:3] == ["100", "cerf", "100"]
+    assert line.endswith("  limited to 12 features for 10 training rows")
+
+
+def test_notebooks_show_a_table_with_every_row_escaped(found):
+    found.rows[0]["note"] = "failed with ValueError: <b> & 'c'"
+    html = Frontier(found.rows, "accuracy", "a < b")._repr_html_()
+    assert html.startswith("<table>")
+    assert html.endswith("</table>")
+    assert "<caption>a &lt; b</caption>" in html
+    assert "failed with ValueError: &lt;b&gt; &amp; &#x27;c&#x27;" in html
+    assert html.count("<tr>") == html.count("</tr>") == 1 + len(found.rows)
+    assert html.count("<td ") == 8 * len(found.rows)
+    assert html.index(">cerf<") < html.index(">rff<") < html.index(">linear<")
+
+
+def test_methods_without_a_model_are_named_in_the_picture(found):
+    rows = [*found.rows, row("mlp", 100, None, note="failed with ValueError: x")]
+    axes = Frontier(rows, "accuracy").plot()
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert sorted(names) == ["cerf", "linear", "mlp (no model)", "rff"]

@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from cerflearn.engine.base import MergeTree
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.blocks import ArraySource, ComputedSource
-from cerflearn.engine.local import SerialEngine, ThreadsEngine, make_engine
+from cerflearn.engine.engines import MergeTree, SerialEngine, ThreadsEngine, make_engine
 
 
 @dataclass

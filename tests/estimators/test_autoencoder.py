@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 
-from cerflearn import KernelAutoencoder, MaskedCERF, RandomizedKernelPCA, cost
+from cerflearn import KernelAutoencoder, MaskedFourierFeatures, RandomizedKernelPCA, cost
 
 DIGITS = load_digits().data / 16
 TRAIN, TEST = DIGITS[:1200], DIGITS[1200:]
@@ -63,7 +63,9 @@ def test_longer_codes_lose_less():
 
 def test_it_can_be_tuned_by_its_score():
     search = GridSearchCV(
-        KernelAutoencoder(n_components=5, feature_map=MaskedCERF(n_components=50), random_state=0),
+        KernelAutoencoder(
+            n_components=5, feature_map=MaskedFourierFeatures(n_components=50), random_state=0
+        ),
         {"feature_map__gamma": [0.01, 1000.0]},
         cv=3,
     )

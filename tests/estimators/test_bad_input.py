@@ -10,10 +10,23 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
-from cerflearn import BlockedCERF, FastfoodFeatures, MaskedCERF, RandomFourierFeatures
+from cerflearn import (
+    BlockedCERF,
+    FastfoodFeatures,
+    MaskedCERF,
+    MaskedFourierFeatures,
+    RandomFourierFeatures,
+)
 from cerflearn.spectral import Cauchy, Gaussian, GaussianMixture
 
-ESTIMATORS = [RandomFourierFeatures, FastfoodFeatures, MaskedCERF, BlockedCERF]
+ESTIMATORS = [
+    RandomFourierFeatures,
+    FastfoodFeatures,
+    MaskedFourierFeatures,
+    MaskedCERF,
+    BlockedCERF,
+]
+MASKED = (MaskedFourierFeatures, MaskedCERF)
 X = np.random.default_rng(0).normal(size=(30, 5))
 
 COMMON = [
@@ -29,7 +42,7 @@ COMMON = [
     ({"kernel": 3}, "kernel=3 is not valid: it must be one of 'rbf'"),
     (
         {"kernel": Gaussian(1.0), "gamma": 0.5},
-        "gamma=0.5 is not valid: it must be left at 'scale' if kernel is a law",
+        "gamma=0.5 has no effect with kernel=Gaussian(scale=1.0): a law has its own scale; leave",
     ),
     (
         {"n_components": 10, "macs": 100},
@@ -108,8 +121,12 @@ OWN = [
     (MaskedCERF, {"group_size": 3}, "group_size=3 is not valid: it must be 1, 2, 4, 8 or 16."),
     (MaskedCERF, {"group_size": 2.0}, "group_size=2.0 is not valid: it must be 1, 2, 4, 8 or"),
     (MaskedCERF, {"features_per_mask": 0}, "features_per_mask=0 is not valid: it must be a pos"),
-    (MaskedCERF, {"selector": "best"}, "selector='best' is not valid: it must be 'cvem', 'shared'"),
-    (MaskedCERF, {"selector": None}, "selector=None is not valid: it must be 'cvem', 'shared'"),
+    (
+        MaskedCERF,
+        {"selector": "best"},
+        "selector='best' is not valid: it must be 'greedy', 'shared'",
+    ),
+    (MaskedCERF, {"selector": None}, "selector=None is not valid: it must be 'greedy', 'shared'"),
     (
         MaskedCERF,
         {"n_components": 20_000, "selector": "greedy"},
@@ -210,7 +227,7 @@ def test_a_failed_fit_checks_parameters_before_data(estimator):
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_fit_that_fails_leaves_the_estimator_not_fitted(estimator):
     X = np.random.default_rng(0).normal(size=(30, 40))
-    sampler = estimator(macs=1, mask_density=0.5) if estimator is MaskedCERF else estimator(macs=1)
+    sampler = estimator(macs=1, **({"mask_density": 0.5} if estimator in MASKED else {}))
     with pytest.raises(ValueError, match="macs=1"):
         sampler.fit(X)
     with pytest.raises(NotFittedError):

@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from cerflearn import MaskedCERF, RandomFourierFeatures, RandomizedKernelCCA, cost
+from cerflearn import MaskedFourierFeatures, RandomFourierFeatures, RandomizedKernelCCA, cost
 
 
 def circles(n_samples, seed, noise=0.1):
@@ -116,7 +116,9 @@ def test_bits_do_not_depend_on_the_threads(n_jobs):
 
 def test_views_may_have_maps_and_containers_of_their_own(fitted):
     model = RandomizedKernelCCA(
-        feature_map=PolynomialFeatures(3), y_feature_map=MaskedCERF(n_components=30), random_state=0
+        feature_map=PolynomialFeatures(3),
+        y_feature_map=MaskedFourierFeatures(n_components=30),
+        random_state=0,
     )
     assert model.fit(X, Y).x_components_.shape == (2, 10)
     assert model.y_components_.shape == (2, 30)
@@ -135,7 +137,7 @@ def test_views_may_have_maps_and_containers_of_their_own(fitted):
 
 
 def test_the_ridge_can_be_tuned_by_the_score():
-    model = RandomizedKernelCCA(feature_map=MaskedCERF(n_components=128), random_state=0)
+    model = RandomizedKernelCCA(feature_map=MaskedFourierFeatures(n_components=128), random_state=0)
     search = GridSearchCV(model, {"alpha": [0.1, 1e6]}, cv=3)
     assert search.fit(X[:300], Y[:300]).best_score_ > 0.8
 

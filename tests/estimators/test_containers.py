@@ -15,13 +15,19 @@ from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from cerflearn import BlockedCERF, FastfoodFeatures, MaskedCERF, RandomFourierFeatures
+from cerflearn import (
+    BlockedCERF,
+    FastfoodFeatures,
+    MaskedCERF,
+    MaskedFourierFeatures,
+    RandomFourierFeatures,
+)
 
 ESTIMATORS = [
     RandomFourierFeatures(n_components=9, random_state=0),
     FastfoodFeatures(n_components=9, random_state=0),
+    MaskedFourierFeatures(n_components=9, random_state=0),
     MaskedCERF(n_components=9, random_state=0),
-    MaskedCERF(n_components=9, random_state=0, selector="greedy"),
     BlockedCERF(n_components=9, random_state=0),
 ]
 X = np.random.default_rng(0).normal(size=(40, 5))
@@ -187,7 +193,7 @@ def test_a_single_row_of_a_large_array_warns_of_nothing(sampler):
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-@pytest.mark.parametrize("estimator", [RandomFourierFeatures, FastfoodFeatures, MaskedCERF])
+@pytest.mark.parametrize("estimator", [type(e) for e in ESTIMATORS])
 def test_float32_frames_stay_float32(estimator, frame):
     values = np.random.default_rng(0).normal(size=(30, 6)).astype(np.float32)
     rows = frame(dict(zip("abcdef", values.T, strict=True)))

@@ -19,7 +19,7 @@ from sklearn.impute import IterativeImputer, KNNImputer, MissingIndicator
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
-from cerflearn import KernelImputer, MaskedCERF, RandomFourierFeatures, cost
+from cerflearn import KernelImputer, MaskedFourierFeatures, RandomFourierFeatures, cost
 
 
 def holes(rows, share, seed):
@@ -100,7 +100,6 @@ def test_one_pattern_and_one_stage_is_the_method_of_the_paper():
         linear_part=False,
         alpha=0.01,
         patterns=pattern,
-        n_copies=1,
         max_iter=1,
     ).fit(TRAIN)
     mean, scale = TRAIN.mean(axis=0), TRAIN.std(axis=0)
@@ -157,7 +156,9 @@ def test_bits_do_not_depend_on_the_threads(n_jobs):
     rows = holes(TRAIN, 0.2, 6)[0]
     test = holes(TEST, 0.2, 7)[0]
     serial, threads = (
-        KernelImputer(feature_map=MaskedCERF(n_components=64), max_iter=2, n_jobs=n, random_state=0)
+        KernelImputer(
+            feature_map=MaskedFourierFeatures(n_components=64), max_iter=2, n_jobs=n, random_state=0
+        )
         .fit(rows)
         .transform(test)
         for n in (1, n_jobs)
@@ -241,7 +242,7 @@ def test_it_serves_in_a_pipeline():
 
 def test_cost_adds_up_the_stages():
     rows = holes(TRAIN, 0.2, 2)[0]
-    feature_map = MaskedCERF(n_components=20)
+    feature_map = MaskedFourierFeatures(n_components=20)
     imputer = KernelImputer(n_components=4, feature_map=feature_map, max_iter=2, random_state=0)
     imputer.fit(rows)
     maps = sum(cost(stage.feature_map).macs for stage in imputer.stages_)
@@ -254,12 +255,14 @@ def test_cost_adds_up_the_stages():
     [
         ({"n_components": 0}, "n_components=0 is not valid: it must be a positive integer or None"),
         ({"n_components": 522}, "n_components=522 is not valid: it must be at most 521, the outp"),
-        ({"alpha": "auto"}, "alpha='auto' is not valid: it must be 'cv' or a number"),
+        ({"alpha": "cv"}, "alpha='cv' is not valid: it must be 'auto' or a number"),
         ({"alpha": -1.0}, "alpha=-1.0 is not valid"),
         ({"patterns": 1.0}, "patterns=1.0 is not valid: it must be None, a number above 0"),
         ({"patterns": np.zeros(9, bool)}, "patterns has a row without True"),
         ({"patterns": np.ones(8, bool)}, r"patterns of shape \(8,\) are not valid"),
         ({"patterns": np.ones(9)}, r"patterns of shape \(9,\) are not valid"),
+        ({"patterns": [[True], [True, False]]}, "patterns=.* is not valid: it must be None, a num"),
+        ({"n_copies": 2, "patterns": [[True], [False] * 9]}, "patterns=.* is not valid"),
         ({"n_copies": 0}, "n_copies=0 is not valid"),
         ({"max_iter": 0}, "max_iter=0 is not valid"),
         ({"tol": -0.1}, "tol=-0.1 is not valid"),

@@ -22,6 +22,7 @@ from cerflearn import (
     BlockedCERF,
     FastfoodFeatures,
     MaskedCERF,
+    MaskedFourierFeatures,
     RandomFourierFeatures,
     RandomizedKernelPCA,
     cost,
@@ -30,7 +31,7 @@ from cerflearn import (
 rng = np.random.default_rng(0)
 X = rng.normal(size=(1500, 4)) @ rng.normal(size=(4, 7)) + 3.0
 MAPS = [
-    MaskedCERF(n_components=40, random_state=0),
+    MaskedFourierFeatures(n_components=40, random_state=0),
     RandomFourierFeatures(n_components=40, random_state=0),
     FastfoodFeatures(n_components=40, random_state=0),
     BlockedCERF(n_components=40, random_state=0),
@@ -99,7 +100,7 @@ def test_bits_do_not_depend_on_the_threads(n_jobs):
 
 
 def test_batches_give_the_result_of_all_rows():
-    feature_map = FrozenEstimator(MaskedCERF(n_components=60, random_state=0).fit(X))
+    feature_map = FrozenEstimator(MaskedFourierFeatures(n_components=60, random_state=0).fit(X))
     whole = RandomizedKernelPCA(n_components=4, feature_map=feature_map).fit(X)
     parts = RandomizedKernelPCA(n_components=4, feature_map=feature_map)
     for batch in (X[:700], X[700:701], X[701:]):
@@ -116,7 +117,7 @@ def test_batches_give_the_result_of_all_rows():
 def test_fit_and_transform_never_store_all_features():
     rows = np.random.default_rng(3).normal(size=(30_000, 8)).astype(np.float32)
     pca = RandomizedKernelPCA(
-        n_components=5, feature_map=MaskedCERF(n_components=256), random_state=0
+        n_components=5, feature_map=MaskedFourierFeatures(n_components=256), random_state=0
     )
     tracemalloc.start()
     pca.fit(rows)
@@ -149,7 +150,7 @@ def test_float32_sparse_and_frames_go_in_and_out():
 
 def test_cost_counts_the_map_and_the_codes():
     pca = RandomizedKernelPCA(
-        n_components=5, feature_map=MaskedCERF(n_components=40), random_state=0
+        n_components=5, feature_map=MaskedFourierFeatures(n_components=40), random_state=0
     ).fit(X)
     inner = cost(pca.feature_map_)
     found = cost(pca)
@@ -160,7 +161,7 @@ def test_cost_counts_the_map_and_the_codes():
 
 def test_seeds_decide_the_map_unless_it_has_its_own():
     def fit(seed, **parameters):
-        feature_map = MaskedCERF(n_components=30, **parameters)
+        feature_map = MaskedFourierFeatures(n_components=30, **parameters)
         return RandomizedKernelPCA(n_components=2, feature_map=feature_map, random_state=seed).fit(
             X
         )

@@ -17,7 +17,7 @@ from cerflearn.training.settings import (
     is_small,
     n_weights_of,
 )
-from cerflearn.training.training_set import Task
+from cerflearn.training.task import Task
 
 DIGITS, LABELS = load_digits(return_X_y=True)
 CANCER, MALIGN = load_breast_cancer(return_X_y=True)
@@ -137,5 +137,5 @@ def test_drawn_features_take_the_gamma_with_the_least_error(factor):
     budget = Budget(macs=800, n_scores=1)
     task = Task(X, targets, weights, "regression", budget, np.ones(3, dtype=bool), gamma)
     found = best_gamma_factor(task, 200, np.random.default_rng(0))
-    near = sorted(drawn_features._GAMMA_FACTORS, key=lambda other: abs(np.log(other / factor)))[:2]
+    near = sorted(drawn_features._DRAWN_GAMMA_FACTORS, key=lambda other: abs(np.log(other / factor)))[:2]
     assert found in near

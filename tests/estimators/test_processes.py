@@ -11,7 +11,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from cerflearn import MaskedCERF
+from cerflearn import MaskedFourierFeatures
 
 X = np.random.default_rng(0).normal(size=(600, 20))
 y = (np.abs(X[:, 0]) > 0.67).astype(int)
@@ -25,7 +25,7 @@ def transform_in_worker(sampler):
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_other_processes_give_the_same_bits_without_a_warning(method):
-    sampler = MaskedCERF(n_jobs=2, random_state=0).fit(X)
+    sampler = MaskedFourierFeatures(n_jobs=2, random_state=0).fit(X)
     wanted = sampler.transform(X)
     with multiprocessing.get_context(method).Pool(1) as pool:
         np.testing.assert_array_equal(pool.apply(transform_in_worker, (sampler,)), wanted)
@@ -33,25 +33,30 @@ def test_other_processes_give_the_same_bits_without_a_warning(method):
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_can_go_on_after_threads_were_used():
-    sampler = MaskedCERF(n_jobs=2, random_state=0).fit(X)
+    sampler = MaskedFourierFeatures(n_jobs=2, random_state=0).fit(X)
     wanted = sampler.transform(X)
     with multiprocessing.get_context("fork").Pool(1) as pool:
         np.testing.assert_array_equal(pool.apply(transform_in_worker, (sampler,)), wanted)
 
 
 def test_a_search_finds_the_kernel_width_that_matters():
-    model = make_pipeline(MaskedCERF(n_components=200, random_state=0), RidgeClassifier())
-    grid = {"maskedcerf__gamma": [1e-9, 0.1], "maskedcerf__mask_density": [0.2]}
+    model = make_pipeline(
+        MaskedFourierFeatures(n_components=200, random_state=0), RidgeClassifier()
+    )
+    grid = {
+        "maskedfourierfeatures__gamma": [1e-9, 0.1],
+        "maskedfourierfeatures__mask_density": [0.2],
+    }
     search = GridSearchCV(model, grid, n_jobs=2, cv=2).fit(X, y)
     scores = search.cv_results_["mean_test_score"]
-    assert search.best_params_["maskedcerf__gamma"] == 0.1
+    assert search.best_params_["maskedfourierfeatures__gamma"] == 0.1
     assert scores[1] > scores[0] + 0.05
 
 
 MEMORY = """
 import sys
 import numpy as np
-from cerflearn import MaskedCERF
+from cerflearn import MaskedFourierFeatures
 
 def resident(name):
     with open("/proc/self/status") as status:
@@ -59,9 +64,9 @@ def resident(name):
 
 X = np.ones((10_000, 784), np.float32)
 X[:, ::3] = np.linspace(0, 1, 10_000)[:, None]
-sampler = MaskedCERF(n_components=1024, paired=False, features_per_mask=1, mask_density=0.1,
-                     gamma=0.001, n_jobs=int(sys.argv[1]), random_state=0,
-                     selector="random").fit(X[:50])
+sampler = MaskedFourierFeatures(n_components=1024, paired=False, features_per_mask=1,
+                                mask_density=0.1, gamma=0.001, n_jobs=int(sys.argv[1]),
+                                random_state=0).fit(X[:50])
 sampler.feature_map_.model(X.dtype)
 with open("/proc/self/clear_refs", "w") as refs:
     refs.write("5")  # the peak starts from here

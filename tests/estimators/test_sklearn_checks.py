@@ -5,12 +5,13 @@ from __future__ import annotations
 from unittest import SkipTest
 
 import pytest
-from sklearn.decomposition import PCA
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import RidgeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import cerflearn
 from cerflearn import (
+    CVEM,
     BlockedCERF,
     CERFClassifier,
     CERFRegressor,
@@ -18,53 +19,44 @@ from cerflearn import (
     KernelAutoencoder,
     KernelImputer,
     MaskedCERF,
+    MaskedFourierFeatures,
     RandomFourierFeatures,
     RandomizedKernelCCA,
     RandomizedKernelPCA,
 )
-from cerflearn.spectral import Cauchy, Gaussian, Product
 
 EXPECTED_FAILURES: dict[str, str] = {}
 
+# Each class as it is; further ones only where they meet the checks in another way: with y required,
+# with estimators as parameters, with other tags or methods, with a fit of its own.
 ESTIMATORS = [
     RandomFourierFeatures(),
-    RandomFourierFeatures(kernel="laplacian", paired=False, gamma="median"),
-    RandomFourierFeatures(kernel="matern32", orthogonal=True, n_jobs=2),
     FastfoodFeatures(),
-    FastfoodFeatures(kernel="matern52", paired=False, shared_signs=True),
+    MaskedFourierFeatures(),
     MaskedCERF(),
-    MaskedCERF(kernel="cauchy", paired=False, mask_law="beta_bernoulli", mask_density=0.4),
-    MaskedCERF(kernel="laplacian", group_size=8, features_per_mask=1),
-    MaskedCERF(selector="greedy"),
-    MaskedCERF(selector="greedy", mask_law="beta_bernoulli", features_per_mask=4, weights="nnls"),
-    MaskedCERF(selector="shared", teacher="nystroem", weights="nnls", n_jobs=2),
-    MaskedCERF(selector="greedy", teacher="labels", paired=False, cache_bytes=0),
-    MaskedCERF(teacher=PCA(n_components=1), selector="shared", n_components=9),
-    MaskedCERF(selector="greedy", teacher=RidgeClassifier(), n_components=9),
+    MaskedCERF(selector="random"),
     # A wide tolerance: checks treat the warning that CVEM has not converged as an error.
-    MaskedCERF(selector="cvem", n_components=10, tol=1.0),
-    MaskedCERF.paper_setting(n_components=10, tol=1.0),
+    MaskedCERF(teacher=RidgeClassifier(), selector=CVEM(tol=1.0), n_components=9, n_jobs=2),
     BlockedCERF(),
-    BlockedCERF(selector="random", shared_signs=True, paired=False),
-    BlockedCERF(kernel="laplacian", spread=0.5, select="outputs", weights="nnls"),
-    BlockedCERF(selector="cvem", teacher="kernel_pca", n_components=10, tol=1.0),
-    BlockedCERF(teacher="labels", selector="shared", scale_spread=0.5),
-    BlockedCERF(teacher=Product(Cauchy(1.0), Gaussian(0.5)), n_components=10),
+    BlockedCERF(teacher="labels", selector="shared", weights="nnls"),
     RandomizedKernelPCA(),
     RandomizedKernelPCA(feature_map=Nystroem(n_components=5), fit_inverse_transform=False),
-    RandomizedKernelPCA(feature_map=MaskedCERF(selector="greedy", teacher="labels"), n_jobs=2),
+    RandomizedKernelPCA(feature_map=MaskedCERF(teacher="labels"), n_jobs=2),
     KernelAutoencoder(),
     KernelImputer(),
-    KernelImputer(missing_values=-1, patterns=0.3, linear_part=False, n_jobs=2),
-    KernelImputer(add_indicator=True, alpha=0.1, max_iter=1),
+    KernelImputer(missing_values=-1, add_indicator=True, n_jobs=2),
     RandomizedKernelCCA(),
-    RandomizedKernelCCA(y_feature_map=RandomFourierFeatures(), n_jobs=2),
     CERFClassifier(),
-    CERFClassifier(macs=60, head="ridge", learn="features", alpha=1e-3, n_jobs=2),
+    CERFClassifier(macs=60, head="ridge", learn="features", n_jobs=2),
     CERFClassifier(macs=60, head="svm", learn="selection"),
     CERFRegressor(),
-    CERFRegressor(macs=500, learn="features", head="ridge"),
 ]
+
+
+def test_every_public_estimator_is_checked():
+    public = {getattr(cerflearn, name) for name in cerflearn.__all__}
+    estimators = {cls for cls in public if isinstance(cls, type) and hasattr(cls, "fit")}
+    assert estimators == {type(estimator) for estimator in ESTIMATORS}
 
 
 _checks = parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda _: EXPECTED_FAILURES)

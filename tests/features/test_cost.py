@@ -23,7 +23,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from cerflearn import FastfoodFeatures, MaskedCERF, RandomFourierFeatures, cost
+from cerflearn import (
+    FastfoodFeatures,
+    MaskedCERF,
+    MaskedFourierFeatures,
+    RandomFourierFeatures,
+    cost,
+)
 from cerflearn.features.blocked import draw_blocked_map
 from cerflearn.features.cost import Cost, fastfood_macs
 from cerflearn.features.dense import draw_dense_map
@@ -118,7 +124,9 @@ def test_macs_are_the_active_inputs_of_the_selected_masks(
 
 
 @pytest.mark.parametrize(
-    "estimator", [RandomFourierFeatures(), FastfoodFeatures(), MaskedCERF()], ids=repr
+    "estimator",
+    [RandomFourierFeatures(), FastfoodFeatures(), MaskedFourierFeatures(), MaskedCERF()],
+    ids=repr,
 )
 def test_estimators_cost_what_their_map_costs(estimator):
     fitted = estimator.set_params(n_components=30).fit(X)

@@ -123,7 +123,7 @@ def test_fixed_masks_read_inputs_about_equally_often():
 def test_blocks_do_not_change_the_draw(draw, monkeypatch):
     inputs = np.ones(37, dtype=bool)
     whole = draw(23, inputs, 0.2, 1, np.random.default_rng(0))
-    monkeypatch.setattr("cerflearn.features.masks._BLOCK_ELEMENTS", 100)
+    monkeypatch.setattr("cerflearn.features.masks._DRAWN_AT_ONCE", 100)
     blocked = draw(23, inputs, 0.2, 1, np.random.default_rng(0))
     np.testing.assert_array_equal(whole.pointers, blocked.pointers)
     np.testing.assert_array_equal(whole.inputs, blocked.inputs)

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from cerflearn.learning import admm as admm_module
 from cerflearn.learning.admm import admm
 from cerflearn.learning.m_step import AdmmSolver
-from cerflearn.learning.orthogonal import orthogonality_defect, project_to_orthogonal
+from cerflearn.learning.orthogonal import project_to_orthogonal
 from cerflearn.learning.state import VariationalState
 from cerflearn.learning.stats import SufficientStats
 from oracle.cvem import spectral_penalised_regression
+from oracle.orthogonality import orthogonality_defect
 from oracle.problems import small_problem
 
 quick = settings(max_examples=15, deadline=None, derandomize=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 from cerflearn.engine.blocks import ArraySource, CachedSource, ComputedSource
-from cerflearn.engine.local import SerialEngine, ThreadsEngine
+from cerflearn.engine.engines import SerialEngine, ThreadsEngine
 from cerflearn.learning.cvem import fit_cvem
 from cerflearn.learning.greedy import fit_greedy
 from cerflearn.learning.ranking import rank_candidates

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cerflearn.engine.blocks import ArraySource
-from cerflearn.engine.local import SerialEngine
+from cerflearn.engine.engines import SerialEngine
 from cerflearn.learning.greedy import fit_greedy, pursue
 from oracle.cvem import pursuit_by_regression
 from oracle.problems import planted_problem

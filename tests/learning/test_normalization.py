@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cerflearn.engine.blocks import ArraySource
-from cerflearn.engine.local import SerialEngine
+from cerflearn.engine.engines import SerialEngine
 from cerflearn.learning.normalization import Moments, fit_normalizer
 
 quick = settings(max_examples=40, deadline=None, derandomize=True)

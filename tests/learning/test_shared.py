@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cerflearn.engine.blocks import ArraySource
-from cerflearn.engine.local import SerialEngine
-from cerflearn.learning.orthogonal import orthogonality_defect
+from cerflearn.engine.engines import SerialEngine
 from cerflearn.learning.shared import fit_shared
 from oracle.cvem import shared_selector
+from oracle.orthogonality import orthogonality_defect
 from oracle.problems import planted_problem
 
 
@@ -25,21 +25,27 @@ def rows_of(teacher, learner, block_rows=32):
     n_outputs=st.integers(1, 12),
     n_components=st.integers(1, 10),
     max_stages=st.integers(2, 8),
+    normalize=st.sampled_from(["standardize", "center", None]),
 )
-def test_selection_equals_the_direct_computation(seed, n_outputs, n_components, max_stages):
+def test_selection_equals_the_direct_computation(
+    seed, n_outputs, n_components, max_stages, normalize
+):
     rng = np.random.default_rng(seed)
     teacher, learner = rng.normal(size=(60, n_outputs)), rng.normal(size=(60, 10))
     learner += teacher[:, :1]
+    learner *= np.geomspace(0.1, 10.0, 10)  # matters unless they are standardised
     seen = []
     result = fit_shared(
         rows_of(teacher, learner),
         n_components,
+        normalize=normalize,
         max_stages=max_stages,
         on_stage=lambda *a: seen.append(a),
     )
     counts = [round(10 ** (1 - s) * n_components**s) for s in np.linspace(0, 1, max_stages)]
-    T = teacher - teacher.mean(axis=0)
-    L = (learner - learner.mean(axis=0)) / learner.std(axis=0)
+    T = teacher - (0.0 if normalize is None else teacher.mean(axis=0))
+    L = learner - (0.0 if normalize is None else learner.mean(axis=0))
+    L = L / (learner.std(axis=0) if normalize == "standardize" else 1.0)
     # The last entry of counts is ranked but not shortened further.
     expected = shared_selector(T, L, counts[1:])
     assert sorted(result.ranking[:n_components].tolist()) == expected.tolist()
@@ -66,6 +72,21 @@ def test_groups_are_kept_whole():
     result = fit_shared(rows_of(teacher, learner), 10, groups=groups, units=np.arange(24) // 2)
     kept = groups[result.ranking[:10]]
     assert sorted(np.bincount(kept)[np.unique(kept)].tolist()) == [2, 4, 4]
+
+
+def test_the_score_is_the_fall_of_the_squared_error():
+    # Orthonormal columns that the teacher has with factors a: each explains a^2 of its energy. The
+    # first pair explains 3^2 + .1^2, the second 2^2 + 2^2, though its sum of |a| is larger.
+    columns, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(40, 4)))
+    teacher = columns * [3.0, 0.1, 2.0, 2.0]
+    pairs = np.array([0, 0, 1, 1])
+    for options in ({"groups": pairs}, {"units": pairs}):
+        result = fit_shared(rows_of(teacher, columns), 2, normalize=None, **options)
+        assert sorted(result.ranking[:2].tolist()) == [0, 1]
+    # As wide columns explain as much: the scale of a candidate does not matter, that of a does.
+    wide = columns * [1.0, 1.0, 1.0, 100.0]
+    result = fit_shared(rows_of(columns * [3.0, 0.1, 2.0, 1.0], wide), 2, normalize=None)
+    assert sorted(result.ranking[:2].tolist()) == [0, 2]
 
 
 def test_constant_candidates_come_last_and_few_samples_suffice():

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cerflearn.estimators.teachers import fixed_rows
 from cerflearn.learning.weights import kernel_weights, pair_block
 
 quick = settings(max_examples=40, deadline=None, derandomize=True)
@@ -125,11 +123,3 @@ def test_zero_and_duplicate_columns_are_no_trouble():
     weights = solve(features, teacher)
     assert error(features, teacher, weights) < 1e-12 * ((teacher @ teacher.T) ** 2).sum()
     assert weights[5] == 0.0
-
-
-@pytest.mark.parametrize(("n_samples", "n_rows"), [(10, 3), (3, 10), (1000, 7)])
-def test_fixed_rows_are_distinct_spread_and_in_range(n_samples, n_rows):
-    rows = fixed_rows(n_samples, n_rows)
-    assert len(set(rows.tolist())) == min(n_samples, n_rows)
-    assert rows[0] == 0
-    assert n_samples - rows[-1] <= n_samples / len(rows) + 1

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cerflearn.engine.base import MergeTree
-from cerflearn.linalg.moments import moments_block
+from cerflearn.engine.engines import MergeTree
+from cerflearn.linalg.moments import cross_moments_block
 
 
 def direct(left, right):
@@ -41,7 +41,7 @@ def test_merged_blocks_have_the_moments_of_all_rows(sizes, shift, seed):
     cuts = np.cumsum([0, *sizes])
     tree = MergeTree()
     for start, stop in pairwise(cuts):
-        tree.push(moments_block(True, left[start:stop], right[start:stop]))
+        tree.push(cross_moments_block(True, left[start:stop], right[start:stop]))
     merged = tree.result()
     assert merged.n_samples == sum(sizes)
     # Products of rows of size 1 around a mean of size `shift`, which is rounded to its last place.
@@ -54,14 +54,16 @@ def test_a_large_mean_costs_no_digits():
     # A sum of raw products would lose them all: 1e8 squared has an ulp of 2.
     rng = np.random.default_rng(0)
     left = rng.normal(size=(500, 2))
-    shifted = moments_block(False, left + 1e8, np.empty((500, 0)))
-    plain = moments_block(False, left, np.empty((500, 0)))
+    shifted = cross_moments_block(False, left + 1e8, np.empty((500, 0)))
+    plain = cross_moments_block(False, left, np.empty((500, 0)))
     np.testing.assert_allclose(shifted.left_scatter, plain.left_scatter, rtol=1e-6)
 
 
 def test_merging_changes_neither_side():
     rng = np.random.default_rng(1)
-    first, second = (moments_block(True, rng.normal(size=(4, 2)), np.ones((4, 1))) for _ in "ab")
+    first, second = (
+        cross_moments_block(True, rng.normal(size=(4, 2)), np.ones((4, 1))) for _ in "ab"
+    )
     before = [np.copy(a) for m in (first, second) for a in parts(m)]
     first.merge(second)
     for kept, now in zip(before, [a for m in (first, second) for a in parts(m)], strict=True):
@@ -70,6 +72,6 @@ def test_merging_changes_neither_side():
 
 @pytest.mark.parametrize("with_right", [True, False])
 def test_the_right_view_may_have_no_columns(with_right):
-    moments = moments_block(with_right, np.arange(6.0).reshape(3, 2), np.empty((3, 0)))
+    moments = cross_moments_block(with_right, np.arange(6.0).reshape(3, 2), np.empty((3, 0)))
     assert moments.cross_scatter.shape == (2, 0)
     assert (moments.right_scatter is not None) == with_right

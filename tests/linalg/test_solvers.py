@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 
 from cerflearn.linalg.canonical import canonical_axes
 from cerflearn.linalg.columns import N_FOLDS, HiddenColumns, fit_columns
-from cerflearn.linalg.moments import moments_block
+from cerflearn.linalg.moments import cross_moments_block
 from cerflearn.linalg.principal import principal_axes
 from cerflearn.linalg.ridge import ridge_weights
 
@@ -81,7 +81,7 @@ def test_canonical_axes_solve_the_generalised_problem(alpha):
     left = np.hstack([shared, rng.normal(size=(60, 3))]) @ rng.normal(size=(5, 5))
     right = np.hstack([shared**3, rng.normal(size=(60, 2))]) @ rng.normal(size=(4, 4))
     left, right = left - left.mean(axis=0), right - right.mean(axis=0)
-    axes = canonical_axes(moments_block(True, left + 3.0, right - 5.0), 3, alpha)
+    axes = canonical_axes(cross_moments_block(True, left + 3.0, right - 5.0), 3, alpha)
     values, vectors = generalised_correlations(left, right, alpha)
     np.testing.assert_allclose(axes.correlations, values[:3], rtol=1e-9)
     for index in range(3):

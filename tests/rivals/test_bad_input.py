@@ -64,6 +64,13 @@ def test_one_class_is_refused(rival):
 
 
 @pytest.mark.parametrize("rival", RIVALS)
+@pytest.mark.parametrize(("scale", "much"), [(1e-200, "little"), (1e160, "much"), (1e300, "much")])
+def test_scales_at_which_the_variance_is_no_number_are_refused(rival, scale, much):
+    with pytest.raises(ValueError, match=f"X varies too {much} for its variance to be a number"):
+        rival().fit(X * scale, Y)
+
+
+@pytest.mark.parametrize("rival", RIVALS)
 def test_a_fit_that_fails_leaves_no_old_model(rival):
     model = rival(random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="y has one class"):

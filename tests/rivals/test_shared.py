@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -97,7 +98,65 @@ def test_sparse_and_single_precision_agree_with_dense(rival, iris):
     np.testing.assert_allclose(model.decision_function(sp.csr_array(X)), scores, atol=1e-9)
     single = model.decision_function(X.astype(np.float32))
     assert single.dtype == np.float32
-    np.testing.assert_allclose(single, scores, atol=1e-3 * np.abs(model.coef_).sum())
+    np.testing.assert_allclose(single, scores, atol=1e-3 * np.abs(model.head_coef_).sum())
+
+
+def test_the_head_has_a_name_that_selectors_of_inputs_do_not_read(rival, iris):
+    model = rival.fit(*iris)
+    assert not hasattr(model, "coef_")
+    assert not hasattr(model, "intercept_")
+    assert model.head_coef_.shape[0] == len(model.head_intercept_) == 3
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RandomKitchenSinks(n_components=40, random_state=0),
+        RandomKitchenSinks(n_components=40, bound=20.0, random_state=0),
+        MultipleKernelLearning(random_state=0),
+        MultipleKernelLearning(gamma="median", single_inputs=True, random_state=0),
+    ],
+)
+def test_an_alpha_that_is_reported_refits_to_the_same_model(estimator, iris):
+    X, y = iris
+    chosen = clone(estimator).fit(X, y)
+    again = clone(estimator).set_params(alpha=chosen.alpha_).fit(X, y)
+    assert again.alpha_ == chosen.alpha_
+    np.testing.assert_array_equal(again.head_coef_, chosen.head_coef_)
+    np.testing.assert_array_equal(again.decision_function(X), chosen.decision_function(X))
+    np.testing.assert_array_equal(again.predict_proba(X), chosen.predict_proba(X))
+
+
+WITHOUT_EFFECT = [
+    (
+        MultipleKernelLearning(widths=(1.0,), tol=1e-3),
+        "tol=0.001 has no effect with widths=(1.0,): there is one kernel",
+    ),
+    (
+        MultipleKernelLearning(widths=[2.0], max_iter=5),
+        "max_iter=5 has no effect with widths=[2.0]: there is one kernel",
+    ),
+    (
+        BaNK(max_mixture=1, concentration=2.0),
+        "concentration=2.0 has no effect with max_mixture=1: the mixture has one component",
+    ),
+]
+
+
+@pytest.mark.parametrize(("estimator", "message"), WITHOUT_EFFECT)
+def test_parameters_without_effect_are_refused(estimator, message, iris):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        estimator.fit(*iris)
+
+
+def test_every_combination_without_effect_is_tried():
+    declared = {
+        (kind, entry.parameter)
+        for kind in (RandomKitchenSinks, MultipleKernelLearning, ALaCarte, BaNK)
+        for entry in kind._without_effect
+    }
+    tried = {(type(e), message.split("=")[0]) for e, message in WITHOUT_EFFECT}
+    assert declared == tried
 
 
 def test_constant_inputs_are_harmless(rival, iris):

@@ -7,7 +7,7 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 
 from cerflearn.training.kernel_ridge import fit_kernel_ridge, tune_kernel
-from cerflearn.training.training_set import points_between
+from cerflearn.training.task import points_between
 
 RNG = np.random.default_rng(0)
 

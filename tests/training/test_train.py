@@ -9,8 +9,8 @@ from cerflearn.training import train
 from cerflearn.training.objective import Workers
 from cerflearn.training.pruning import Budget
 from cerflearn.training.settings import TrainingSettings
+from cerflearn.training.task import Task, kernel_problem, labels_problem
 from cerflearn.training.train import effort_for, train_network
-from cerflearn.training.training_set import Task, kernel_problem, labels_problem
 
 
 def blobs(n_samples, n_features, seed, n_classes=20, n_causes=8):

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from cerflearn.cli._help import examples
 
-class Budgets(click.ParamType):  # type: ignore[type-arg]
+if TYPE_CHECKING:
+    from cerflearn.comparison.table import Frontier
+
+METHOD_NAMES = (
+    "linear", "mlp", "pruned_mlp", "rff", "fastfood", "nystroem",
+    "masked", "cvem", "blocked", "refined", "cerf",
+)  # fmt: skip
+"""As in :data:`cerflearn.comparison.methods.METHODS`, without importing it for ``--help``."""
+
+_MAX_MACS = 10**12
+
+
+class BudgetList(click.ParamType):  # type: ignore[type-arg]
     """Positive integers with commas between them."""
 
     name = "INT,INT,..."
@@ -25,70 +40,64 @@ class Budgets(click.ParamType):  # type: ignore[type-arg]
             self.fail(
                 f"{value!r} is no list of positive integers such as 500,1000,2000.", param, ctx
             )
+        if max(budgets) > _MAX_MACS:
+            self.fail(f"{value!r} has a budget of more than {_MAX_MACS:,} MACs.", param, ctx)
         return budgets
 
 
-def read_csv(path: Path, target: str) -> tuple[Any, Any]:
-    """Read inputs (n_samples, n_features) and the target column of a file with a header.
+class MethodList(click.ParamType):  # type: ignore[type-arg]
+    """Names of methods with commas between them."""
 
-    Parameters
-    ----------
-    path : Path
-        CSV file; all columns but the target must be numbers.
-    target : str
-        Name of the column to predict.
-    """
-    import csv
+    name = "NAME,NAME,..."
 
-    import numpy as np
-
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        table = [row for row in csv.reader(file) if row]
-    if len(table) < 2:
-        raise click.ClickException(f"{path} has no rows below a header.")
-    header, rows = table[0], table[1:]
-    if target not in header:
-        raise click.ClickException(
-            f"{path} has no column {target!r}; its columns are {', '.join(header)}."
-        )
-    for number, row in enumerate(rows, start=2):
-        if len(row) != len(header):
-            raise click.ClickException(
-                f"Line {number} of {path} has {len(row)} values, the header {len(header)}."
-            )
-    place = header.index(target)
-    columns = [_numbers([row[i] for row in rows]) for i in range(len(header))]
-    words = [name for i, name in enumerate(header) if i != place and columns[i] is None]
-    if words:
-        raise click.ClickException(
-            f"These columns of {path} are not all numbers: {', '.join(words)}. "
-            "Encode or drop them, and fill in missing values."
-        )
-    if len(header) < 2:
-        raise click.ClickException(f"{path} has no column beside {target!r}.")
-    y = columns[place]
-    inputs = np.column_stack([column for i, column in enumerate(columns) if i != place])
-    return inputs, np.array([row[place] for row in rows]) if y is None else y
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Read ``"linear, cerf"`` as ["linear", "cerf"]."""
+        if isinstance(value, list):
+            return value
+        names = [name.strip() for name in value.split(",")]
+        for name in names:
+            if name not in METHOD_NAMES:
+                known = ", ".join(METHOD_NAMES)
+                self.fail(f"{name!r} is no method; the methods are {known}.", param, ctx)
+        return names
 
 
-def _numbers(values: list[str]) -> Any:
-    """Column of finite numbers, or None if some value is none."""
-    import numpy as np
+def rows_as_json(found: Frontier) -> str:
+    """Rows as a JSON list; NaN, the standard error of one seed, becomes null."""
 
-    try:
-        column = np.array([float(value) for value in values])
-    except ValueError:
-        return None
-    return column if np.isfinite(column).all() else None
+    def plain(value: Any) -> Any:
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    rows = [{name: plain(value) for name, value in row.items()} for row in found.rows]
+    return json.dumps(rows, indent=1, allow_nan=False) + "\n"
 
 
-@click.command(name="frontier")
+@click.command(
+    name="frontier",
+    epilog=examples(
+        "cerf frontier data.csv --target label --macs 500,1000,2000",
+        "cerf frontier data.csv --target price --macs 200 --methods linear,mlp,cerf",
+        "cerf frontier data.csv --target label --macs 500 --picture a.png --output a.json",
+    ),
+)
 @click.argument(
-    "path", metavar="DATA.CSV", type=click.Path(exists=True, dir_okay=False, path_type=Path)
+    "path",
+    metavar="DATA.CSV",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
 )
 @click.option("--target", required=True, help="Name of the column to predict.")
-@click.option("--macs", required=True, type=Budgets(), help="Budgets: most MACs of a prediction.")
-@click.option("--methods", default=None, help="Methods with commas between them.  [default: all]")
+@click.option(
+    "--macs",
+    required=True,
+    type=BudgetList(),
+    help="Budgets: most multiply-accumulates of a prediction.",
+)
+@click.option(
+    "--methods",
+    default=None,
+    type=MethodList(),
+    help=f"Some of {', '.join(METHOD_NAMES)}.  [default: all]",
+)
 @click.option(
     "--task",
     default="auto",
@@ -96,50 +105,72 @@ def _numbers(values: list[str]) -> Any:
     type=click.Choice(["auto", "classification", "regression"]),
     help="What the target is.",
 )
-@click.option("--test-size", default=0.25, show_default=True, help="Share of rows to judge by.")
-@click.option("--seeds", default=1, show_default=True, type=click.IntRange(1, 100), help="Splits.")
 @click.option(
-    "--picture", default=None, type=click.Path(path_type=Path), help="Where to write one."
+    "--test-size",
+    default=0.25,
+    show_default=True,
+    type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
+    help="Share of the rows to test on.",
 )
-@click.option("--output", default=None, type=click.Path(path_type=Path), help="JSON of all rows.")
+@click.option(
+    "--seeds",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 100),
+    help="Random splits to average over.",
+)
+@click.option(
+    "--picture",
+    default=None,
+    type=click.Path(path_type=Path),
+    help="Where to write a picture (.png, .pdf, .svg).",
+)
+@click.option(
+    "--output",
+    default=None,
+    type=click.Path(path_type=Path),
+    help="Where to write all rows as JSON.",
+)
 def command(
     path: Path,
     target: str,
     macs: list[int],
-    methods: str | None,
+    methods: list[str] | None,
     task: str,
     test_size: float,
     seeds: int,
     picture: Path | None,
     output: Path | None,
 ) -> None:
-    r"""Compare methods on a CSV file at equal MACs: accuracy, MACs, time.
+    """Compare methods on a CSV file at equal MACs: accuracy, MACs, time.
 
-    The file has a header; all columns but the target are numbers. Words or whole numbers as
-    target are classes, other numbers are regressed.
-
-    \b
-    Examples:
-      cerf frontier data.csv --target label --macs 500,1000,2000
-      cerf frontier data.csv --target price --macs 200 --methods linear,mlp,cerf --picture a.png
+    The file (- for the standard input) is UTF-8 text with commas and a header; all columns but
+    the target are numbers. A target of words or whole numbers is classified, other numbers are
+    predicted by regression.
     """
-    import json
+    from cerflearn.cli._csv import read_csv
+    from cerflearn.cli._files import check_writable, write_file
+    from cerflearn.cli._messages import in_options, printable
+    from cerflearn.cli._picture import check_picture, write_picture
+
+    if output is not None:
+        check_writable(output, "--output", path)
+    if picture is not None:
+        check_picture(picture, path, output)
+    X, y = read_csv(path, target, task)
 
     from cerflearn import frontier
 
-    X, y = read_csv(path, target)
-    names = None if methods is None else [name.strip() for name in methods.split(",")]
     try:
         found = frontier(
-            X, y, macs, names, test_size=test_size, task=task, n_seeds=seeds, verbose=True
+            X, y, macs, methods, test_size=test_size, task=task, n_seeds=seeds, verbose=True
         )
     except ValueError as error:
-        raise click.ClickException(str(error)) from error
-    click.echo(f"\n{path.name}: {found}")
+        raise click.ClickException(in_options(str(error), target)) from error
+    name = "standard input" if str(path) == "-" else printable(path.name)
+    click.echo(f"\n{name}: {found}")
     if output is not None:
-        output.write_text(json.dumps(found.rows, indent=1) + "\n", encoding="utf-8")
+        write_file(output, rows_as_json(found).encode())
         click.echo(f"Rows: {output.resolve()}")
     if picture is not None:
-        from cerflearn.cli._picture import write_picture
-
-        click.echo(write_picture(found, picture, f"{path.name}: {target}"))
+        write_picture(found, picture, f"{name}: {printable(target)}")

@@ -7,18 +7,14 @@ import platform
 
 import click
 
+from cerflearn.cli._help import examples
 
-@click.command(name="info")
+
+@click.command(name="info", epilog=examples("cerf info", "cerf info --peak --json"))
 @click.option("--peak", is_flag=True, help="Also measure the multiply-add peak of one thread.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of lines.")
 def command(peak: bool, as_json: bool) -> None:
-    r"""Tell the version, the instruction-set level in use and the threads.
-
-    \b
-    Examples:
-      cerf info
-      cerf info --peak --json
-    """
+    """Show the version, the instruction-set level in use and the threads."""
     import cerflearn
     from cerflearn import _native
 

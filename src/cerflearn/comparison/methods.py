@@ -3,7 +3,9 @@ r"""The methods that are compared: each fits the best model it can within a budg
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
+from cerflearn._typing import FloatArray
 from cerflearn.comparison import maps
-from cerflearn.comparison.data import Predict, Training
-from cerflearn.comparison.model import Model, TooDearError
+from cerflearn.comparison.limits import limit_note, max_hidden_units
+from cerflearn.comparison.model import BudgetTooSmallError, FittedModel
 from cerflearn.comparison.pruned_mlp import fit_pruned_mlp
 from cerflearn.comparison.relu import ReluNetwork
+from cerflearn.comparison.training_set import Predict, TrainingSet
 from cerflearn.comparison.tuning import best_setting, ridge
 from cerflearn.estimators.cost import cost
 from cerflearn.estimators.predictors.classifier import CERFClassifier
@@ -28,40 +32,43 @@ _SMALL_PENALTIES = (1e-3, 1e-2, 1e-1, 1e-4)
 _PENALTIES, _RATES = (1e-5, 1e-3, 1e-2), (1e-2, 1e-3)
 
 
-def linear(training: Training, macs: int) -> Model:
+def linear(training: TrainingSet, macs: int) -> FittedModel:
     """Ridge regression (leave-one-out), for classes also logistic regression (held-out rows)."""
-    price = training.n_features * training.n_scores
-    if price > macs:
-        raise TooDearError("a linear model", price)
+    macs_needed = training.n_features * training.n_scores
+    if macs_needed > macs:
+        raise BudgetTooSmallError("a linear model", macs_needed)
     settings = [None, *_LINEAR_PENALTIES] if training.n_classes else [None]
 
-    def fit(part: Training, penalty: float | None) -> Predict:
+    def fit(part: TrainingSet, penalty: float | None) -> Predict:
         coef, bias = _linear_scores(part, penalty)
-        return lambda X: part.decide(X @ coef + bias)
+        return lambda X: part.predict_from_scores(X @ coef + bias)
 
     coef, bias = _linear_scores(training, best_setting(settings, fit, training))
     counted = stored_cost(macs=coef.size, n_parameters=coef.size + bias.size)
-    return Model(lambda X: training.decide(X @ coef + bias), counted, training.n_features)
+    return FittedModel(
+        lambda X: training.predict_from_scores(X @ coef + bias), counted, training.n_features
+    )
 
 
-def _linear_scores(training: Training, penalty: float | None) -> tuple[Any, Any]:
+def _linear_scores(training: TrainingSet, penalty: float | None) -> tuple[Any, Any]:
     """Coefficients (n_features, n_scores) and biases: ridge if there is no penalty."""
     if penalty is None or len(np.unique(training.y)) < 2:
         fit = ridge(training.X, training)
         coef, bias = fit.head, fit.bias
     else:
         model = LogisticRegression(C=1.0 / (penalty * training.n_samples), max_iter=300)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with _expected_warnings_ignored():
             model.fit(training.X, training.y)
         coef, bias = model.coef_.T, model.intercept_
         if len(model.classes_) < training.n_classes:  # a class is missing among these rows
-            coef, bias = _spread(coef, bias, model.classes_, training)
+            coef, bias = _insert_absent_classes(coef, bias, model.classes_, training)
     return np.ascontiguousarray(coef, dtype=np.float32), bias.astype(np.float32)
 
 
-def _spread(coef: Any, bias: Any, classes: Any, training: Training) -> tuple[Any, Any]:
-    """Scores of all classes, of which some were not seen and are never chosen."""
+def _insert_absent_classes(
+    coef: Any, bias: Any, classes: Any, training: TrainingSet
+) -> tuple[Any, Any]:
+    """Scores of all classes; those absent from the training rows are never predicted."""
     if coef.shape[1] == 1:  # two of several classes: one score, which is the second's
         coef, bias = np.hstack([-coef, coef]), np.concatenate([-bias, bias])
     full = np.zeros((training.n_features, training.n_classes))
@@ -70,25 +77,31 @@ def _spread(coef: Any, bias: Any, classes: Any, training: Training) -> tuple[Any
     return full, biases
 
 
-def mlp(training: Training, macs: int) -> Model:
+def mlp(training: TrainingSet, macs: int) -> FittedModel:
     """Dense perceptron of scikit-learn: one hidden layer, penalty and rate by held-out rows."""
     per_unit = training.n_features + training.n_scores
-    n_hidden = macs // per_unit
-    if n_hidden < 1:
-        raise TooDearError("one hidden unit", per_unit)
+    allowed = macs // per_unit
+    if allowed < 1:
+        raise BudgetTooSmallError("one hidden unit", per_unit)
+    n_hidden = min(allowed, max_hidden_units(training.n_samples))
     settings: list[tuple[float, float | None]]
     if training.n_samples <= FEW_ROWS:  # L-BFGS is the quicker
         settings = [(penalty, None) for penalty in _SMALL_PENALTIES]
     else:
         settings = [(penalty, rate) for rate in _RATES for penalty in _PENALTIES]
 
-    def fit(part: Training, setting: tuple[float, float | None]) -> Predict:
+    def fit(part: TrainingSet, setting: tuple[float, float | None]) -> Predict:
         return _perceptron(part, n_hidden, setting).predict
 
-    return _perceptron(training, n_hidden, best_setting(settings, fit, training))
+    model = _perceptron(training, n_hidden, best_setting(settings, fit, training))
+    if n_hidden == allowed:
+        return model
+    return replace(model, note=limit_note(n_hidden, "hidden units", training.n_samples))
 
 
-def _perceptron(training: Training, n_hidden: int, setting: tuple[float, float | None]) -> Model:
+def _perceptron(
+    training: TrainingSet, n_hidden: int, setting: tuple[float, float | None]
+) -> FittedModel:
     penalty, rate = setting
     parameters: dict[str, Any] = {
         "hidden_layer_sizes": (n_hidden,),
@@ -101,60 +114,77 @@ def _perceptron(training: Training, n_hidden: int, setting: tuple[float, float |
         parameters |= {"learning_rate_init": rate, "max_iter": 200}
     kind = MLPClassifier if training.n_classes else MLPRegressor
     model = kind(**parameters)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with _expected_warnings_ignored():
         model.fit(training.X, training.y)
     counted = cost(model)
     if training.n_classes and len(model.classes_) < training.n_classes:
-        return Model(model.predict, counted, n_hidden)  # a fold without some class
-    # Run as plain matrix products, without what scikit-learn does around them.
+        return FittedModel(model.predict, counted, n_hidden)  # rows without some class
+    # Run as plain matrix products, without scikit-learn's checks of the input.
     (first, head), (offsets, bias) = model.coefs_, model.intercepts_
     network = ReluNetwork(first, offsets, head, bias, np.ones(first.shape, np.bool_)).as_float32()
-    return Model(lambda X: training.decide(network.scores(X)), counted, n_hidden)
+    return FittedModel(lambda X: training.predict_from_scores(network.scores(X)), counted, n_hidden)
 
 
-def pruned_mlp(training: Training, macs: int) -> Model:
+def pruned_mlp(training: TrainingSet, macs: int) -> FittedModel:
     """Perceptron that is pruned while it is trained, as learned masks are."""
     _check_least(training, macs)
     network = fit_pruned_mlp(training, macs)
-    return Model(
-        lambda X: training.decide(network.scores(X)), network.cost(), network.head.shape[0]
+    return FittedModel(
+        lambda X: training.predict_from_scores(network.scores(X)),
+        network.cost(),
+        network.head.shape[0],
     )
 
 
-def refined(training: Training, macs: int) -> Model:
-    """Random masks, with frequencies, offsets and head trained on the labels."""
-    return _budgeted(training, macs, {"learn": "features"})
+def refined(training: TrainingSet, macs: int) -> FittedModel:
+    """Drawn masks, with frequencies, offsets and head trained on the targets."""
+    return _fit_predictor(training, macs, {"learn": "features"})
 
 
-def cerf(training: Training, macs: int) -> Model:
-    """CERFClassifier or CERFRegressor as they are."""
-    return _budgeted(training, macs, {})
+def cerf(training: TrainingSet, macs: int) -> FittedModel:
+    """CERFClassifier or CERFRegressor with their defaults."""
+    return _fit_predictor(training, macs, {})
 
 
-def _budgeted(training: Training, macs: int, parameters: dict[str, Any]) -> Model:
+def _fit_predictor(training: TrainingSet, macs: int, parameters: dict[str, Any]) -> FittedModel:
+    """Predictor of this package, run without its checks of X, as the other methods are."""
     _check_least(training, macs)
     kind: Any = CERFClassifier if training.n_classes else CERFRegressor
     model = kind(macs=macs, random_state=training.seed, n_jobs=1, **parameters)
     model.fit(training.X, training.y)
-    # As predict does, without its checks of X: rivals are run without theirs too.
     feature_map, bias = model.feature_map_, model.head_intercept_.astype(np.float32)
     coef = np.ascontiguousarray(model.head_coef_, dtype=np.float32)
-    return Model(
-        lambda X: training.decide(feature_map.scores(X, coef, bias)),
-        cost(model),
-        feature_map.n_projections,
-    )
+    classes = model.classes_ if training.n_classes else None
+
+    def predict(X: FloatArray) -> Any:
+        scores = feature_map.scores(X, coef, bias)
+        if classes is None:
+            return training.predict_from_scores(scores)
+        # Scores are those of the classes in the training rows, of which some may be absent.
+        if len(classes) == 2:
+            return classes[(scores[:, 0] > 0.0).astype(np.int64)]
+        return classes[scores.argmax(axis=1)]
+
+    return FittedModel(predict, cost(model), feature_map.n_projections)
 
 
-def _check_least(training: Training, macs: int) -> None:
+@contextmanager
+def _expected_warnings_ignored() -> Iterator[None]:
+    """Fit without warnings of iterations that end early and of classes that have few rows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        yield
+
+
+def _check_least(training: TrainingSet, macs: int) -> None:
     """Refuse a budget below one feature of one input, and its scores."""
     least = 1 + training.n_scores
     if least > macs:
-        raise TooDearError("one feature", least)
+        raise BudgetTooSmallError("one feature", least)
 
 
-METHODS: dict[str, Callable[[Training, int], Model]] = {
+METHODS: dict[str, Callable[[TrainingSet, int], FittedModel]] = {
     "linear": linear,
     "mlp": mlp,
     "pruned_mlp": pruned_mlp,
@@ -170,4 +200,4 @@ METHODS: dict[str, Callable[[Training, int], Model]] = {
 """By the names that :func:`cerflearn.frontier` takes."""
 
 SAME_AT_EVERY_BUDGET = ("linear",)
-"""Methods with one size: fitted once."""
+"""Methods whose model does not depend on the budget: fitted once."""

@@ -1,33 +1,36 @@
-"""What a method hands back: a fitted model, or why there is none."""
+"""What a method returns: a fitted model, or the reason why there is none."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cerflearn.comparison.data import Predict
+from cerflearn.comparison.training_set import Predict
 from cerflearn.features.cost import Cost
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
-    """A fitted model within a budget.
+class FittedModel:
+    """A model within a budget.
 
     Attributes
     ----------
     predict : callable
-        Classes or standardised targets of scaled float32 rows.
+        Class numbers or standardised targets of scaled float32 rows.
     cost : Cost
         Of one row, head included.
     size : int
         Features, hidden units or inputs that the head reads.
+    note : str
+        Why the model is smaller than the budget allows; empty if it is not.
     """
 
     predict: Predict
     cost: Cost
     size: int
+    note: str = ""
 
 
-class TooDearError(Exception):
+class BudgetTooSmallError(Exception):
     """The smallest model of a method costs more than the budget.
 
     Parameters
@@ -36,9 +39,7 @@ class TooDearError(Exception):
         The smallest model.
     macs : int
         What it costs.
-    reason : str
-        Instead of both.
     """
 
-    def __init__(self, what: str = "", macs: int = 0, *, reason: str = "") -> None:
-        super().__init__(reason or f"{what} costs {macs:,} MACs")
+    def __init__(self, what: str, macs: int) -> None:
+        super().__init__(f"{what} costs {macs:,} MACs")

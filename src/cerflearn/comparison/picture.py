@@ -16,12 +16,27 @@ _LABELS = {
     "time": "microseconds per prediction, one thread",
 }
 _COLUMNS = {"macs": "macs", "time": "microseconds"}
-_ACCURACIES = (50, 60, 70, 80, 85, 90, 93, 95, 97, 98, 99, 99.5)  # marked on the axis, per cent
+_ACCURACIES = (
+    0,
+    25,
+    50,
+    60,
+    70,
+    80,
+    85,
+    90,
+    93,
+    95,
+    97,
+    98,
+    99,
+    99.5,
+)  # marked on the axis, per cent
 _LEAST_ERROR = 0.1  # per cent
 _STYLES = {"cerf": {"linewidth": 2.5, "color": "black", "zorder": 5}}
 
 
-def draw(frontier: Frontier, path: Any, ax: Any, against: str) -> Any:
+def draw_frontier(frontier: Frontier, path: Any, ax: Any, against: str) -> Any:
     """Draw one line for each method; see :meth:`Frontier.plot`."""
     check_choice("against", against, tuple(_LABELS))
     ax = _new_axes() if ax is None else ax
@@ -36,15 +51,14 @@ def draw(frontier: Frontier, path: Any, ax: Any, against: str) -> Any:
         _scale_by_error(ax)
     else:
         ax.set_ylabel("explained share of the variance, R²")
-    if frontier.fitted:
-        ax.legend(fontsize=8)
+    _add_legend(ax, frontier)
     if path is not None:
         ax.figure.savefig(path, dpi=120)
     return ax
 
 
 def _new_axes() -> Any:
-    """Axes of a figure that is on nobody's screen."""
+    """Axes of a new figure that no window shows."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -72,6 +86,20 @@ def _draw_line(ax: Any, method: str, rows: list[dict[str, Any]], column: str, me
     )
 
 
+def _add_legend(ax: Any, frontier: Frontier) -> None:
+    """Name every method, those without a model last."""
+    from matplotlib.lines import Line2D
+
+    handles, labels = ax.get_legend_handles_labels()
+    fitted = {row["method"] for row in frontier.fitted}
+    for method in dict.fromkeys(row["method"] for row in frontier.rows):
+        if method not in fitted:
+            handles.append(Line2D([], [], linestyle="none"))
+            labels.append(f"{method} (no model)")
+    if handles:
+        ax.legend(handles, labels, fontsize=8)
+
+
 def _scale_by_factors(ax: Any) -> None:
     """Cost on a logarithmic axis with plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -83,18 +111,21 @@ def _scale_by_factors(ax: Any) -> None:
 
 
 def _scale_by_error(ax: Any) -> None:
-    """Equal factors of the error are equally long; the marks say accuracy."""
+    """Error on a logarithmic axis, with ticks labelled by accuracy."""
     from matplotlib.ticker import NullLocator
 
     errors = [y for container in ax.containers for y in container.lines[0].get_ydata()]
-    perfect = min(errors, default=1.0) < _LEAST_ERROR
-    if perfect:  # no logarithm of an error of zero
-        ax.set_yscale("symlog", linthresh=_LEAST_ERROR)
+    if min(errors, default=1.0) < _LEAST_ERROR:  # no logarithm of an error of zero
+        linear_up_to = max(_LEAST_ERROR, min((e for e in errors if e > 0.0), default=0.0) / 4.0)
+        ax.set_yscale("symlog", linthresh=linear_up_to)
+        low, high = -0.3 * linear_up_to, 1.3 * max(*errors, linear_up_to)
     else:
         ax.set_yscale("log")
-    low, high = sorted(ax.get_ylim())
-    low = 0.0 if perfect else low
+        low, high = sorted(ax.get_ylim())
     marks = [mark for mark in (*_ACCURACIES, 100) if low <= 100 - mark <= high]
+    if len(marks) < 2:  # all are alike: the accuracies themselves, to two digits
+        values = sorted({round(100.0 - error, 2) for error in errors})
+        marks = values[:: 1 + len(values) // 5]
     ax.set_yticks([100 - mark for mark in marks], [f"{mark:g}" for mark in marks])
     ax.yaxis.set_minor_locator(NullLocator())
     ax.set_ylim(high, low)

@@ -1,4 +1,4 @@
-"""Telling how far a comparison is: a bar if ``rich`` is installed, else a line for each step."""
+"""Progress of a comparison: a bar if ``rich`` is installed, otherwise a line for each step."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from types import TracebackType
 from typing import Any, Self
 
 
-class Progress:
-    """Steps of known number, told on the standard error stream.
+class ProgressDisplay:
+    """Show steps of known number on the standard error stream.
 
     Parameters
     ----------
     n_steps : int
         Steps in all.
     verbose : bool
-        False says nothing.
+        False shows nothing.
     """
 
     def __init__(self, n_steps: int, verbose: bool) -> None:
@@ -43,7 +43,7 @@ class Progress:
             self._bar.stop()
 
     def step(self, text: str) -> None:
-        """Tell what is done next."""
+        """Show what is done next."""
         if self._bar is not None:
             self._bar.update(self._task, completed=self._count, description=text)
         elif self._verbose:

@@ -1,6 +1,6 @@
-r"""The fair rival of learned masks: a ReLU network, pruned to the budget in the same way.
+r"""Baseline for learned masks: a ReLU network that is pruned to the budget in the same way.
 
-Training and pruning follow :class:`~cerflearn.CERFClassifier`, for as many steps, with features
+TrainingSet and pruning follow :class:`~cerflearn.CERFClassifier`, for as many steps, with features
 that are always rectified and without a kernel machine as teacher: dense at first, the weights
 with the smallest :math:`|W_{dk}| \operatorname{std}(x_d)` dropped on the way, L-BFGS where all
 rows fit in a step, Adam on mini-batches else. Settings are chosen on held-out rows by accuracy or
@@ -16,8 +16,13 @@ import numpy as np
 from scipy.optimize import minimize
 
 from cerflearn._typing import Float64Array
-from cerflearn.comparison.data import Predict, Training
-from cerflearn.comparison.relu import Parameters, ReluNetwork, draw_relu, loss_and_gradient
+from cerflearn.comparison.relu import (
+    Parameters,
+    ReluNetwork,
+    random_relu_network,
+    relu_loss_and_gradient,
+)
+from cerflearn.comparison.training_set import Predict, TrainingSet
 from cerflearn.comparison.tuning import best_setting
 from cerflearn.training.objective import Problem, cross_entropy, logistic, squared_error
 from cerflearn.training.pruning import (
@@ -36,46 +41,52 @@ _SEARCH_EFFORT = 0.5
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What is chosen on held-out rows: L2 penalty, and features for each that the rule gives."""
+class PrunedMLPSetting:
+    """What is chosen on held-out rows: L2 penalty, and hidden units relative to the default."""
 
     penalty: float
-    crowd: float
+    width_factor: float
 
 
-def settings_for(n_samples: int) -> list[Setting]:
-    """List what to try, the likeliest first."""
-    settings = [Setting(3e-3, 1.0), Setting(1e-2, 1.0), Setting(1e-3, 1.0), Setting(3e-3, 1.3)]
-    return [*settings, Setting(1e-1, 1.0)] if n_samples <= FEW_ROWS else settings
+def settings_for(n_samples: int) -> list[PrunedMLPSetting]:
+    """List the settings to try; the first wins among equals."""
+    values = [(3e-3, 1.0), (1e-2, 1.0), (1e-3, 1.0), (3e-3, 1.3)]
+    if n_samples <= FEW_ROWS:
+        values.append((1e-1, 1.0))
+    return [PrunedMLPSetting(*pair) for pair in values]
 
 
-def fit_pruned_mlp(training: Training, macs: int) -> ReluNetwork:
+def fit_pruned_mlp(training: TrainingSet, macs: int) -> ReluNetwork:
     """Best network of at most ``macs`` MACs; one feature that reads one input must fit.
 
     Parameters
     ----------
-    training : Training
+    training : TrainingSet
         Scaled rows.
     macs : int
         Budget, head included.
     """
 
-    def fit(part: Training, setting: Setting) -> Predict:
-        network = train(part, macs, setting, effort=_SEARCH_EFFORT)
-        return lambda X: part.decide(network.scores(X))
+    def fit(part: TrainingSet, setting: PrunedMLPSetting) -> Predict:
+        network = train_pruned_mlp(part, macs, setting, effort=_SEARCH_EFFORT)
+        return lambda X: part.predict_from_scores(network.scores(X))
 
     setting = best_setting(settings_for(training.n_samples), fit, training)
-    return train(training, macs, setting)
+    return train_pruned_mlp(training, macs, setting)
 
 
-def train(training: Training, macs: int, setting: Setting, *, effort: float = 1.0) -> ReluNetwork:
+def train_pruned_mlp(
+    training: TrainingSet, macs: int, setting: PrunedMLPSetting, *, effort: float = 1.0
+) -> ReluNetwork:
     """Train one network from dense to the budget, with a share of the usual steps."""
     budget = Budget(macs, training.n_scores)
     varies = training.X.max(axis=0) > training.X.min(axis=0)
     n_inputs, n_samples = max(1, int(varies.sum())), training.n_samples
-    n_hidden = n_components_for(budget, n_inputs, n_samples, setting.crowd)
+    n_hidden = n_components_for(budget, n_inputs, n_samples, setting.width_factor)
     rng = np.random.default_rng(training.seed)
-    network = draw_relu(np.repeat(varies[:, None], n_hidden, axis=1), training.n_scores, rng)
+    network = random_relu_network(
+        np.repeat(varies[:, None], n_hidden, axis=1), training.n_scores, rng
+    )
     problem = _problem(training)
     effort *= effort_for(n_samples, network.mask.size, classes=bool(training.n_classes))
     if not uses_mini_batches(n_samples, network.mask.size):
@@ -85,7 +96,7 @@ def train(training: Training, macs: int, setting: Setting, *, effort: float = 1.
     return network.as_float32()
 
 
-def _problem(training: Training) -> Problem:
+def _problem(training: TrainingSet) -> Problem:
     loss: Any = squared_error
     if training.n_classes:
         loss = logistic if training.n_classes == 2 else cross_entropy
@@ -102,16 +113,18 @@ def _train_full_batches(
     n_start, n_end = int(network.mask.sum()), budget.entries_for(network.mask.shape[1])
     kept = entries_after(n_start, n_end, options.dropped_share)
     for round_, n_entries in enumerate(kept, start=1):
-        network = minimise(problem, network, options.n_between, penalty)
+        network = minimise_relu_network(problem, network, options.n_between, penalty)
         if round_ == len(kept):
             mask = final_mask(network.weights, scale, network.mask, budget)
         else:
             mask = largest_blocks(network.weights, scale, network.mask, n_entries, budget)
         network = network.masked(mask)
-    return minimise(problem, network.without_idle(), options.n_last, penalty)
+    return minimise_relu_network(problem, network.without_unused_units(), options.n_last, penalty)
 
 
-def minimise(problem: Problem, network: ReluNetwork, n_iter: int, penalty: float) -> ReluNetwork:
+def minimise_relu_network(
+    problem: Problem, network: ReluNetwork, n_iter: int, penalty: float
+) -> ReluNetwork:
     r"""Run L-BFGS on loss + :math:`\tfrac\lambda2 (|A|^2 + |W|^2)`, keeping the mask."""
     used = network.mask.any(axis=1)
     part, mask = problem.inputs(used), network.mask[used]
@@ -125,7 +138,7 @@ def minimise(problem: Problem, network: ReluNetwork, n_iter: int, penalty: float
         weights.flat[entries] = values[: ends[0]]
         _, offsets, head, bias = np.split(values.astype(np.float32), ends)
         parameters = (weights, offsets, head.reshape(n_hidden, n_scores), bias)
-        value, (by_weights, by_offsets, by_head, by_bias) = loss_and_gradient(part, parameters)
+        value, (by_weights, by_offsets, by_head, by_bias) = relu_loss_and_gradient(part, parameters)
         slopes = np.concatenate(
             [by_weights.ravel()[entries], by_offsets, by_head.ravel(), by_bias], dtype=np.float64
         )
@@ -164,7 +177,7 @@ def _train_mini_batches(
         if len(order) < _BATCH:
             order = rng.permutation(n_rows)
         rows, order = order[:_BATCH], order[_BATCH:]
-        _, gradient = loss_and_gradient(problem.rows(rows), parameters)
+        _, gradient = relu_loss_and_gradient(problem.rows(rows), parameters)
         adam.step(parameters, gradient)
         if step == last:
             mask = final_mask(parameters[0], scale, mask, budget)
@@ -173,7 +186,7 @@ def _train_mini_batches(
             n_entries = entries_at((step - first) / (last - first), n_dense, n_end)
             mask = largest_blocks(parameters[0], scale, mask, n_entries, budget)
         parameters[0][~mask] = 0.0
-    return ReluNetwork(*parameters, mask).without_idle()
+    return ReluNetwork(*parameters, mask).without_unused_units()
 
 
 class _Adam:

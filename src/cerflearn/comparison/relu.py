@@ -65,7 +65,7 @@ class ReluNetwork:
         weights = np.where(mask, self.weights, 0.0)
         return ReluNetwork(weights, self.offsets, self.head, self.bias, mask)
 
-    def without_idle(self) -> ReluNetwork:
+    def without_unused_units(self) -> ReluNetwork:
         """Network without features that read nothing: constants, which go to the bias."""
         reads: BoolArray = np.asarray(self.mask.any(axis=0))
         if not reads.any():
@@ -86,7 +86,7 @@ class ReluNetwork:
         return ReluNetwork(weights, offsets, head, bias, self.mask)
 
 
-def draw_relu(mask: BoolArray, n_scores: int, rng: np.random.Generator) -> ReluNetwork:
+def random_relu_network(mask: BoolArray, n_scores: int, rng: np.random.Generator) -> ReluNetwork:
     r"""Dense start: W of variance 2 / D for D active inputs, A of variance 1 / n_hidden."""
     active = np.maximum(mask.sum(axis=0), 1)
     weights = rng.normal(size=mask.shape) * np.sqrt(2.0 / active) * mask
@@ -94,7 +94,7 @@ def draw_relu(mask: BoolArray, n_scores: int, rng: np.random.Generator) -> ReluN
     return ReluNetwork(weights, np.zeros(mask.shape[1]), head, np.zeros(n_scores), mask)
 
 
-def loss_and_gradient(problem: Problem, parameters: Parameters) -> tuple[float, Parameters]:
+def relu_loss_and_gradient(problem: Problem, parameters: Parameters) -> tuple[float, Parameters]:
     r"""Loss without penalties, and its gradient by weights, offsets, head and bias.
 
     With H = max(P, 0), phases P = X W + b and gradient G by the scores: by the head

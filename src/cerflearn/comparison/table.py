@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -11,24 +12,54 @@ from cerflearn._validation import check_integer
 
 Row = dict[str, Any]
 
+NUMBERS = ("macs", "score", "error", "scores", "microseconds", "fit_seconds", "size", "n_bytes")
+"""Entries of a row that are None without a model."""
 
-@dataclass(frozen=True, eq=False)
+_RIGHT, _LEFT = "right", "left"
+_COLUMNS = (
+    ("budget", 9, _RIGHT),
+    ("method", 12, _LEFT),
+    ("MACs", 9, _RIGHT),
+    ("{metric}", 16, _RIGHT),
+    ("us/row", 9, _RIGHT),
+    ("fit s", 8, _RIGHT),
+    ("size", 8, _RIGHT),
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Frontier:
     """Accuracy against cost for several methods, the result of :func:`cerflearn.frontier`.
 
-    Attributes
+    It prints as a table, by budget and the best first, and is shown as one in notebooks.
+
+    Parameters
     ----------
     rows : list of dict
         One for each method and budget, with the keys ``method``; ``budget``; ``macs``, counted
         (the highest of the seeds); ``score``, the mean over seeds, and ``error``, its standard
         error (NaN for one seed); ``scores``, of each seed; ``microseconds`` per row, the least of
-        the seeds; ``fit_seconds``, the mean, settings and width chosen in them; ``size``,
-        features or hidden units; ``n_bytes``; and ``note``, why there is no model: then the
-        numbers are None.
+        the seeds; ``fit_seconds``, the mean, with the choice of settings and width; ``size``,
+        features or hidden units; ``n_bytes``; and ``note``: why there is no model (then the
+        numbers are None), or why it is smaller than the budget allows.
     metric : {"accuracy", "R2"}
-        What ``score`` is: share of right labels, or of explained variance, the mean over targets.
+        What ``score`` is: share of right labels, or coefficient of determination, the mean over
+        targets.
     title : str
         Data and seeds, in one line.
+
+    See Also
+    --------
+    cerflearn.frontier : Makes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from cerflearn import frontier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = frontier(X, y, macs=[20, 50], methods=["linear", "rff"])
+    >>> found.best(30)["method"]
+    'linear'
     """
 
     rows: list[Row]
@@ -47,17 +78,28 @@ class Frontier:
         ----------
         macs : int
             Budget, any number.
+
+        Returns
+        -------
+        dict
+            One of ``rows``; those without a model are not considered.
         """
         check_integer("macs", macs, "a positive integer")
-        paid = [row for row in self.fitted if row["macs"] <= macs]
-        if not paid:
+        affordable = [row for row in self.fitted if row["macs"] <= macs]
+        if not affordable:
             cheapest = min((row["macs"] for row in self.fitted), default=None)
             known = "no model was fitted" if cheapest is None else f"the cheapest costs {cheapest}"
-            raise ValueError(f"macs={macs} pays for no model: {known}.")
-        return max(paid, key=lambda row: (row["score"], -row["macs"]))
+            raise ValueError(f"macs={macs} is too small for any model: {known}.")
+        return max(affordable, key=lambda row: (row["score"], -row["macs"]))
 
     def to_pandas(self) -> Any:
-        """Rows as a pandas DataFrame; needs pandas (``pip install 'cerflearn[data]'``)."""
+        """Return the rows as a pandas DataFrame; needs pandas (``pip install 'cerflearn[data]'``).
+
+        Returns
+        -------
+        pandas.DataFrame
+            A column for each key of a row.
+        """
         try:
             import pandas as pd
         except ImportError as error:
@@ -83,36 +125,89 @@ class Frontier:
         matplotlib Axes
             What was drawn on.
         """
-        from cerflearn.comparison.picture import draw
+        from cerflearn.comparison.picture import draw_frontier
 
-        return draw(self, path, ax, against)
+        return draw_frontier(self, path, ax, against)
 
     def __str__(self) -> str:
-        """Table by budget, the best first, and what was left out."""
+        """Table by budget, the best first, with the notes."""
+        rows = [(row["budget"], *self._cells(row)) for row in self._sorted_rows()]
+        header = [name for name, _, _ in self._columns()]
+        widths = [width for _, width, _ in _COLUMNS]
+        for _, cells, _ in rows:  # large numbers widen their column
+            widths[: len(cells)] = map(max, widths, map(len, cells))
         lines = [self.title] if self.title else []
-        lines.append(_HEADER.format(self.metric + (" %" if self.metric == "accuracy" else "")))
-        for budget in sorted({row["budget"] for row in self.rows}):
-            here = [row for row in self.rows if row["budget"] == budget]
-            fitted = [row for row in here if row["score"] is not None]
-            lines.append("")
-            for row in sorted(fitted, key=lambda row: -row["score"]):
-                lines.append(self._line(row))
-            for row in here:
-                if row["score"] is None:
-                    name = f"{budget:>9,}  {row['method']:<12}"
-                    lines.append(f"{name}{'':>9}  left out: {row['note']}")
+        lines.append(_pad(header, widths))
+        last = None
+        for budget, cells, note in rows:
+            if budget != last:
+                lines.append("")
+            lines.append(f"{_pad(cells, widths)}  {note}".rstrip())
+            last = budget
         return "\n".join(lines)
 
-    def _line(self, row: Row) -> str:
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Table for notebooks."""
+        head = "".join(
+            f'<th style="text-align: {side}">{escape(name)}</th>'
+            for name, _, side in (*self._columns(), ("", 0, _LEFT))
+        )
+        lines = []
+        for row in self._sorted_rows():
+            cells, note = self._cells(row)
+            cells += [""] * (len(_COLUMNS) - len(cells)) + [note]
+            sides = [side for _, _, side in _COLUMNS] + [_LEFT]
+            lines.append(
+                "".join(
+                    f'<td style="text-align: {side}">{escape(cell)}</td>'
+                    for cell, side in zip(cells, sides, strict=True)
+                )
+            )
+        body = "".join(f"<tr>{line}</tr>\n" for line in lines)
+        return (
+            f"<table>\n<caption>{escape(self.title)}</caption>\n"
+            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>"
+        )
+
+    def _columns(self) -> list[tuple[str, int, str]]:
+        metric = "accuracy %" if self.metric == "accuracy" else self.metric
+        return [(name.format(metric=metric), width, side) for name, width, side in _COLUMNS]
+
+    def _sorted_rows(self) -> list[Row]:
+        """Rows by budget, the highest score and then the cheapest first, without a model last."""
+
+        def order(row: Row) -> tuple[int, float, int]:
+            if row["score"] is None:
+                return row["budget"], np.inf, 0
+            return row["budget"], -row["score"], row["macs"]
+
+        return sorted(self.rows, key=order)
+
+    def _cells(self, row: Row) -> tuple[list[str], str]:
+        """Cells of a row, and its note; two cells if there is no model."""
+        start = [f"{row['budget']:,}", row["method"]]
+        if row["score"] is None:
+            return start, f"left out: {row['note']}"
         if self.metric == "accuracy":
             score, error = f"{100 * row['score']:.2f}", f"{100 * row['error']:.2f}"
         else:
             score, error = f"{row['score']:.4f}", f"{row['error']:.4f}"
-        spread = "" if np.isnan(row["error"]) else f" ± {error}"
-        return (
-            f"{row['budget']:>9,}  {row['method']:<12}{row['macs']:>9,}  {score + spread:>16}"
-            f"{row['microseconds']:>9.2f}{row['fit_seconds']:>8.1f}{row['size']:>8,}"
-        )
+        numbers = [
+            f"{row['macs']:,}",
+            score if np.isnan(row["error"]) else f"{score} ± {error}",
+            f"{row['microseconds']:.3f}",
+            f"{row['fit_seconds']:.1f}",
+            f"{row['size']:,}",
+        ]
+        return start + numbers, row["note"]
 
 
-_HEADER = f"{'budget':>9}  {'method':<12}{'MACs':>9}  {{:>16}}{'us/row':>9}{'fit s':>8}{'size':>8}"
+def _pad(cells: list[str], widths: list[int]) -> str:
+    """Cells below each other."""
+    text = ""
+    for cell, width, (name, _, side) in zip(cells, widths, _COLUMNS, strict=False):
+        gap = "  " if name in ("method", "{metric}") else ""
+        text += gap + (cell.rjust(width) if side == _RIGHT else cell.ljust(width))
+    return text

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 
 from cerflearn._typing import Float64Array, FloatArray
-from cerflearn.comparison.data import Predict, Training
+from cerflearn.comparison.training_set import Predict, TrainingSet
 from cerflearn.linalg.ridge_path import RidgeFit, fit_ridge_path
 from cerflearn.training.model_selection import stratified_parts
 from cerflearn.training.settings import FEW_ROWS
@@ -17,7 +18,9 @@ Setting = TypeVar("Setting")
 
 
 def best_setting(
-    settings: Sequence[Setting], fit: Callable[[Training, Setting], Predict], training: Training
+    settings: Sequence[Setting],
+    fit: Callable[[TrainingSet, Setting], Predict],
+    training: TrainingSet,
 ) -> Setting:
     """Choose the setting with the best score on held-out training rows; the first of equals.
 
@@ -29,7 +32,7 @@ def best_setting(
         What to try.
     fit : callable
         Fits some rows with a setting and returns a function that predicts.
-    training : Training
+    training : TrainingSet
         All training rows.
     """
     if len(settings) == 1:
@@ -39,18 +42,18 @@ def best_setting(
     parts = stratified_parts(strata, 3 if few else 5, np.random.SeedSequence(training.seed))
     tested = range(3 if few else 1)
 
-    def judge(setting: Setting) -> float:
+    def held_out_score(setting: Setting) -> float:
         scores = []
         for part in tested:
-            held_out = training.rows(parts == part)
-            predict = fit(training.rows(parts != part), setting)
+            held_out = training.subset(parts == part)
+            predict = fit(training.subset(parts != part), setting)
             scores.append(training.score(predict(held_out.X), held_out.y))
         return float(np.mean(scores))
 
-    return max(settings, key=judge)
+    return max(settings, key=held_out_score)
 
 
-def ridge(features: FloatArray, training: Training) -> RidgeFit:
+def ridge(features: FloatArray, training: TrainingSet) -> RidgeFit:
     r"""Ridge regression of the targets (-1 and 1 for two classes), penalty by leaving one out.
 
     More features than rows are first turned into as many as rows, :math:`F = R^\top Q^\top` with
@@ -64,4 +67,4 @@ def ridge(features: FloatArray, training: Training) -> RidgeFit:
     basis, triangle = np.linalg.qr(values.T)
     fit = fit_ridge_path(np.ascontiguousarray(triangle.T), targets, weights)
     head: Float64Array = basis @ fit.head
-    return RidgeFit(head, fit.bias, fit.left_out, fit.error, fit.penalty)
+    return replace(fit, head=head)

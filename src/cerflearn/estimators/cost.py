@@ -28,6 +28,10 @@ def cost(estimator: Any) -> Cost:
     Cost
         With ``macs``, ``trig``, ``n_parameters`` and ``n_bytes``. Costs can be added.
 
+    See Also
+    --------
+    frontier : Accuracy against these costs, with rivals.
+
     Notes
     -----
     A dense projection costs n_features MACs, a masked one its active inputs, a Fastfood block of

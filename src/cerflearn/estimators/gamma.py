@@ -13,6 +13,8 @@ from sklearn.metrics.pairwise import manhattan_distances
 from cerflearn._typing import Float64Array
 from cerflearn._validation import check_number, invalid
 from cerflearn.estimators.input import varying_inputs
+from cerflearn.linalg.distances import distances_from_products
+from cerflearn.linalg.sampling import evenly_spaced_rows
 from cerflearn.spectral import KERNELS, SpectralLaw, law_from_kernel
 
 KernelLike: TypeAlias = Literal["rbf", "laplacian", "cauchy", "matern32", "matern52"] | SpectralLaw
@@ -135,7 +137,7 @@ def _median_distance(X: Any, absolute: bool) -> float:
     if n_samples < 2:
         return 0.0
     # pdist, not a matrix product: its bits do not depend on the threads of the BLAS.
-    index = np.linspace(0, n_samples - 1, min(n_samples, _MEDIAN_ROWS)).round().astype(np.int64)
+    index = evenly_spaced_rows(n_samples, _MEDIAN_ROWS)
     rows = X[index].astype(np.float64, copy=False)
     if issparse(rows):
         distances = _sparse_distances(rows, absolute)
@@ -156,4 +158,4 @@ def _sparse_distances(rows: Any, absolute: bool) -> Float64Array:
         return distances
     products: Float64Array = (rows @ rows.T).toarray()
     norms = np.diag(products)
-    return np.maximum(norms[:, None] + norms - 2.0 * products, 0.0)
+    return distances_from_products(2.0 * products, norms, norms)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
-from cerflearn._typing import BoolArray
+from cerflearn._typing import BoolArray, Float64Array
 from cerflearn._validation import check_integer, invalid
 
 FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
@@ -108,3 +109,43 @@ def varying_inputs(X: Any) -> BoolArray:
         highest, lowest = highest.toarray().ravel(), lowest.toarray().ravel()
     varying: BoolArray = highest > lowest
     return varying
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """What ``fit`` was given.
+
+    Attributes
+    ----------
+    X : {ndarray, CSR matrix} of shape (n_samples, n_features)
+        Checked, float32 or float64.
+    frame : object
+        X as the user passed it if that is a data frame, else the same as ``X``: a teacher may
+        look for column names.
+    y : object
+        The target, or None; checked only if a teacher reads it.
+    """
+
+    X: Any
+    frame: Any
+    y: Any
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    def dense(self, start: int, stop: int) -> Float64Array:
+        """Rows ``[start, stop)`` of X as a float64 array in C order."""
+        return to_dense(self.X[start:stop])
+
+    def slice(self, start: int, stop: int) -> Any:
+        """Rows ``[start, stop)`` of ``frame``, of its own kind."""
+        frame = self.frame
+        return frame.iloc[start:stop] if hasattr(frame, "iloc") else frame[start:stop]
+
+
+def to_dense(rows: Any) -> Float64Array:
+    """Rows of an array or sparse matrix as a float64 array in C order."""
+    rows = rows.toarray() if issparse(rows) else rows
+    return np.ascontiguousarray(rows, dtype=np.float64)

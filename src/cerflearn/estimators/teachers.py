@@ -17,12 +17,13 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import type_of_target
 
-from cerflearn._typing import Float64Array, IntArray
+from cerflearn._typing import Float64Array
 from cerflearn._validation import invalid
+from cerflearn.estimators.input import TrainingData, to_dense
 from cerflearn.estimators.targets import one_hot
-from cerflearn.estimators.training_data import TrainingData, batch_features, to_dense
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.dense import draw_dense_map
+from cerflearn.linalg.sampling import evenly_spaced_rows
 from cerflearn.spectral import SpectralLaw
 
 TeacherLike: TypeAlias = (
@@ -55,13 +56,7 @@ class MapTeacher:
 
     def rows(self, start: int, stop: int) -> Float64Array:
         """Return rows ``[start, stop)``."""
-        return batch_features(self._map, self._data.dense(start, stop))
-
-
-def fixed_rows(n_samples: int, n_rows: int) -> IntArray:
-    """At most ``n_rows`` row numbers, evenly spread and the same in every run."""
-    count = min(n_samples, n_rows)
-    return np.arange(count) * n_samples // count
+        return self._map.transform_batch(self._data.dense(start, stop))
 
 
 class KernelTeacher:
@@ -82,7 +77,7 @@ class KernelTeacher:
     def __init__(self, data: TrainingData, law: SpectralLaw, transformer: Any, n_rows: int) -> None:
         self._data = data
         self._law = law
-        self._basis = to_dense(data.X[fixed_rows(data.n_samples, n_rows)])
+        self._basis = to_dense(data.X[evenly_spaced_rows(data.n_samples, n_rows)])
         self._transformer = transformer.fit(law.kernel(self._basis))
 
     def rows(self, start: int, stop: int) -> Float64Array:

@@ -20,6 +20,43 @@ _Derived = TypeVar("_Derived")
 _NOT_FINITE = "X contains NaN or infinity; impute or drop such values before the transform."
 
 
+MOST_VALUES = 2**28
+"""Stored numbers of the largest map that is drawn: 2 GiB in float64."""
+
+
+def budget_error(macs: int, n_features: int, least: int, what: str, remedy: str) -> ValueError:
+    """Make the error for a budget below the price of one projection or block.
+
+    Examples
+    --------
+    >>> budget_error(3, 8, 8, "a dense projection", "or use MaskedFourierFeatures")
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ValueError('macs=3 is not valid: a dense projection of 8 features costs 8 MACs. Pass macs=8 or
+    more, or use MaskedFourierFeatures.')
+    """
+    return ValueError(
+        f"macs={macs} is not valid: {what} of {n_features} features costs {least} MACs. "
+        f"Pass macs={least} or more, {remedy}."
+    )
+
+
+def check_map_size(n_values: float, asked: str) -> None:
+    """Refuse a map of more than :data:`MOST_VALUES` stored numbers, before memory runs out.
+
+    Parameters
+    ----------
+    n_values : float
+        Numbers that the map would store, about.
+    asked : str
+        What was asked for, such as ``"macs=1000000000000"``.
+    """
+    if n_values > MOST_VALUES:
+        raise ValueError(
+            f"{asked} cannot be drawn: the map would store about {n_values:.2g} numbers, and at "
+            f"most {MOST_VALUES:,} are possible. Ask for less."
+        )
+
+
 def projections_for(n_outputs: int, paired: bool) -> int:
     """Projections that ``n_outputs`` columns need: half of them, rounded up, if paired."""
     return -(-n_outputs // 2) if paired else n_outputs
@@ -219,6 +256,18 @@ class FeatureMap(ABC):
         if out is None:
             raise ValueError(_NOT_FINITE)
         return out
+
+    def transform_batch(self, X: Float64Array) -> Float64Array:
+        """Features of float64 rows, each with the bits it has among many rows.
+
+        For a few rows the core sums in another order, which is quicker; such blocks are filled up.
+        """
+        least = self.model(X.dtype).one_row_below
+        n_rows = len(X)
+        if n_rows < least:
+            X = np.concatenate([X, np.zeros((least - n_rows, X.shape[1]))])
+        features: Float64Array = self.transform(X)[:n_rows]  # type: ignore[assignment]
+        return features
 
     def scores(
         self, X: FloatArray, coef: FloatArray, intercept: FloatArray, *, n_threads: int = 1

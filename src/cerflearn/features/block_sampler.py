@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cerflearn.features.base import outputs_of, projections_for
+from cerflearn.features.base import budget_error, check_map_size, outputs_of, projections_for
 from cerflearn.features.blocked import (
     BlockedMap,
     block_prices,
     blocks_within_budget,
     draw_blocked_map,
 )
-from cerflearn.features.budget import budget_error, check_map_size
 from cerflearn.features.fastfood import padded_size
 from cerflearn.spectral import SpectralLaw
 

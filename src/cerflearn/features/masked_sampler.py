@@ -12,8 +12,7 @@ from typing import Literal
 import numpy as np
 
 from cerflearn._typing import BoolArray, IntArray
-from cerflearn.features.base import outputs_of, projections_for
-from cerflearn.features.budget import budget_error, check_map_size
+from cerflearn.features.base import budget_error, check_map_size, outputs_of, projections_for
 from cerflearn.features.masked import MaskedMap, draw_masked_map, masks_within_budget
 from cerflearn.features.masks import (
     MaskSet,
@@ -127,9 +126,11 @@ class MaskedSampler:
         n_outputs : int
             Output columns to keep.
         """
-        # Only the number of outputs is used, so that the candidates start from the same state:
-        # masks of a Beta-Bernoulli process then prefer the same inputs.
-        _, n_outputs = self._draw_masks(plan, deepcopy(rng))
+        n_outputs = self.n_outputs
+        if self.macs is not None:
+            # Only the number of outputs is used, so that the candidates start from the same state:
+            # masks of a Beta-Bernoulli process then prefer the same inputs.
+            _, n_outputs = self._draw_masks(plan, deepcopy(rng))
         n_candidates = n_candidates_for(n_outputs)
         n_projections = projections_for(n_candidates, self.paired)
         per_mask = plan.features_per_mask

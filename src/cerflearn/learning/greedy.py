@@ -85,7 +85,7 @@ def fit_greedy(
     Examples
     --------
     >>> from cerflearn.engine.blocks import ArraySource
-    >>> from cerflearn.engine.local import SerialEngine
+    >>> from cerflearn.engine.engines import SerialEngine
     >>> learner = np.random.default_rng(0).normal(size=(200, 5))
     >>> teacher = learner[:, [1, 4]] @ [[0.6, -0.8], [0.8, 0.6]]
     >>> result = fit_greedy(SerialEngine(ArraySource(teacher, learner)), 2)

@@ -35,6 +35,7 @@ def project_to_orthogonal(matrix: Float64Array) -> Float64Array:
 
     Examples
     --------
+    >>> import numpy as np
     >>> project_to_orthogonal(np.array([[0.0, -2.0], [3.0, 0.0]]))
     array([[ 0., -1.],
            [ 1.,  0.]])

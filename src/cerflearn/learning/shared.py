@@ -90,7 +90,7 @@ def fit_shared(
     Examples
     --------
     >>> from cerflearn.engine.blocks import ArraySource
-    >>> from cerflearn.engine.local import SerialEngine
+    >>> from cerflearn.engine.engines import SerialEngine
     >>> learner = np.random.default_rng(0).normal(size=(200, 5))
     >>> teacher = learner[:, [1, 4]] @ [[0.6, -0.8], [0.8, 0.6]]
     >>> result = fit_shared(SerialEngine(ArraySource(teacher, learner)), 2)

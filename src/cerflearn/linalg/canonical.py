@@ -10,6 +10,7 @@ from scipy.linalg import svd
 from cerflearn._typing import Float64Array
 from cerflearn.linalg.moments import CrossMoments
 from cerflearn.linalg.ridge import regularised_eigen
+from cerflearn.linalg.signs import fixed_signs
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +54,7 @@ def canonical_axes(moments: CrossMoments, n_components: int, alpha: float) -> Ca
     left_axes = (left_root @ left[:, :n_components]).T
     right_axes = (right_root @ right[:n_components].T).T
     # The signs of a pair are free together: the largest weight of the left view is positive.
-    largest = np.abs(left_axes).argmax(axis=1)
-    signs = np.where(left_axes[np.arange(len(left_axes)), largest] < 0.0, -1.0, 1.0)[:, None]
+    signs = fixed_signs(left_axes)
     return CanonicalAxes(
         left=np.ascontiguousarray(signs * left_axes),
         right=np.ascontiguousarray(signs * right_axes),

@@ -106,7 +106,11 @@ def _fit_column(
 def _solve(
     gram: Float64Array, cross: Float64Array, count: float, alphas: Float64Array
 ) -> Float64Array:
-    """Weights (n_alphas, n_codes + 1) for each penalty ``alpha * count``; the intercept is free."""
+    """Weights (n_alphas, n_codes + 1) for each penalty ``alpha * count``; the intercept is free.
+
+    By Cholesky factors: matrices are many, small and bordered by the intercept, so that they are
+    neither centred nor decomposed as in :mod:`cerflearn.linalg.ridge`.
+    """
     weights = np.zeros((len(alphas), len(cross)))
     if count == 0.0:
         return weights

@@ -30,7 +30,7 @@ class CrossMoments:
     cross_scatter : ndarray of shape (n_left, n_right)
         :math:`\sum_n (F_n - \bar F)(X_n - \bar X)^\top`.
     right_scatter : ndarray of shape (n_right, n_right), optional
-        :math:`\sum_n (X_n - \bar X)(X_n - \bar X)^\top`; None where nobody needs it.
+        :math:`\sum_n (X_n - \bar X)(X_n - \bar X)^\top`; None if it was not asked for.
     """
 
     n_samples: int
@@ -64,7 +64,7 @@ class CrossMoments:
         )
 
 
-def moments_block(
+def cross_moments_block(
     with_right_scatter: bool, left: NDArray[Any], right: NDArray[Any]
 ) -> CrossMoments:
     """Block function: moments of left (b, n_left) and right (b, n_right), which may have no column.
@@ -80,11 +80,12 @@ def moments_block(
     left, right = (np.asarray(a, dtype=np.float64, order="C") for a in (left, right))
     left_mean, right_mean = left.mean(axis=0), right.mean(axis=0)
     left, right = left - left_mean, right - right_mean
-    return CrossMoments(
-        n_samples=len(left),
-        left_mean=left_mean,
-        right_mean=right_mean,
-        left_scatter=left.T @ left,
-        cross_scatter=left.T @ right,
-        right_scatter=right.T @ right if with_right_scatter else None,
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller refuses what is not finite
+        return CrossMoments(
+            n_samples=len(left),
+            left_mean=left_mean,
+            right_mean=right_mean,
+            left_scatter=left.T @ left,
+            cross_scatter=left.T @ right,
+            right_scatter=right.T @ right if with_right_scatter else None,
+        )

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from cerflearn._typing import Float64Array
+from cerflearn.linalg.signs import fixed_signs
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +50,4 @@ def principal_axes(scatter: Float64Array, n_components: int) -> PrincipalAxes:
     n_columns = len(scatter)
     energies, vectors = eigh(scatter, subset_by_index=[n_columns - n_components, n_columns - 1])
     components = np.ascontiguousarray(vectors[:, ::-1].T)
-    return PrincipalAxes(components * _signs(components), np.maximum(energies[::-1], 0.0))
-
-
-def _signs(rows: Float64Array) -> Float64Array:
-    """Signs (n, 1) that make the largest entry of each row positive; the first of equal ones."""
-    largest = np.abs(rows).argmax(axis=1)
-    signs = np.where(rows[np.arange(len(rows)), largest] < 0.0, -1.0, 1.0)
-    return signs[:, None]
+    return PrincipalAxes(components * fixed_signs(components), np.maximum(energies[::-1], 0.0))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ALaCarte", "BaNK", "MultipleKernelLearning", "RandomKitchenSinks"]
 
-_MODULES = {
+_RIVAL_MODULES = {
     "ALaCarte": "cerflearn.rivals.alacarte",
     "BaNK": "cerflearn.rivals.bank",
     "MultipleKernelLearning": "cerflearn.rivals.mkl",
@@ -29,9 +29,9 @@ _MODULES = {
 
 def __getattr__(name: str) -> Any:
     """Import a rival on first use (PEP 562)."""
-    if name not in _MODULES:
+    if name not in _RIVAL_MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_MODULES[name]), name)
+    value = getattr(import_module(_RIVAL_MODULES[name]), name)
     globals()[name] = value
     return value
 

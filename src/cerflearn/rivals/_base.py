@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from scipy.sparse import issparse
@@ -12,8 +12,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from cerflearn._typing import Float64Array, FloatArray
-from cerflearn._validation import check_integer, check_number, make_generator
+from cerflearn._typing import Float64Array, FloatArray, MatrixLike, RandomStateLike
+from cerflearn._validation import (
+    Constraint,
+    NoEffect,
+    Number,
+    Whole,
+    check_effects,
+    check_parameters,
+    make_generator,
+)
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.estimators.fused import cost_of, scores_of
 from cerflearn.estimators.gamma import resolve_gamma
@@ -22,7 +30,7 @@ from cerflearn.estimators.predictors.scaling import InputScaling, choose_scaling
 from cerflearn.estimators.targets import class_targets
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.cost import Cost
-from cerflearn.linalg.ridge_path import RIDGES, RidgeFit, fit_ridge_path
+from cerflearn.linalg.ridge_path import RIDGE_ALPHAS, RidgeFit, fit_ridge_path
 from cerflearn.training.kernel_ridge import tune_kernel
 from cerflearn.training.objective import TargetKind
 from cerflearn.training.probabilities import (
@@ -31,16 +39,30 @@ from cerflearn.training.probabilities import (
     score_targets,
 )
 
-WIDTHS = (1 / 64, 1 / 16, 1 / 4, 1.0, 4.0)
-"""Gaussian widths tried: multiples of one over the median squared distance."""
+GAMMA_MULTIPLES = (1 / 64, 1 / 16, 1 / 4, 1.0, 4.0)
+"""What ``gamma="cv"`` tries: multiples of one over the median squared distance."""
 
-_CHOICE_ROWS = 500  # of kernel ridge regression, which chooses gamma
+_GAMMA_ROWS = 500  # of kernel ridge regression, which chooses gamma
 _MOST_COMPONENTS = 2**20
+
+RivalGamma: TypeAlias = float | Literal["cv", "scale", "median"]
+"""What ``gamma`` of a rival may be."""
+
+GAMMA_CONSTRAINT = Number(
+    "a positive number of at most 1e100, 'cv', 'scale' or 'median'",
+    above=0.0,
+    at_most=1e100,
+    also=("cv", "scale", "median"),
+)
+ALPHA_CONSTRAINT = Number("a positive number or 'auto'", above=0.0, also=("auto",))
+COMPONENTS_CONSTRAINT = Whole(
+    f"a positive integer of at most {_MOST_COMPONENTS:,}", at_most=_MOST_COMPONENTS
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
-    """Checked training rows.
+class RivalData:
+    """Checked training rows, standardised.
 
     Attributes
     ----------
@@ -86,14 +108,17 @@ class Training:
 class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Base of the rivals: a feature map and a linear head, or scores of their own."""
 
-    random_state: Any
+    _constraints: ClassVar[dict[str, Constraint]] = {}
+    _without_effect: ClassVar[tuple[NoEffect, ...]] = ()
+
+    random_state: RandomStateLike
     classes_: Any
     feature_map_: FeatureMap
-    coef_: Float64Array
-    intercept_: Float64Array
+    head_coef_: Float64Array
+    head_intercept_: Float64Array
     _inverse_temperature: float
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: MatrixLike, y: Any) -> Self:
         """Learn the kernel and the scores.
 
         Parameters
@@ -110,12 +135,12 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         """
         self._check_parameters()
         rng = make_generator(self.random_state)
-        self.__dict__.pop("coef_", None)  # a fit that fails leaves no half of an old model
+        self.__dict__.pop("head_coef_", None)  # a fit that fails leaves no half of an old model
         with one_thread_blas():
-            self._fit_training(self._read(X, y, rng), rng)
+            self._fit_rows(self._read(X, y, rng), rng)
         return self
 
-    def _read(self, X: Any, y: Any, rng: np.random.Generator) -> Training:
+    def _read(self, X: Any, y: Any, rng: np.random.Generator) -> RivalData:
         """Check X and y, number the classes, standardise the inputs."""
         if y is None:
             name = type(self).__name__
@@ -132,34 +157,35 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         classes = class_targets(numbers, len(self.classes_))
         weights = np.full(len(X), 1.0 / len(X))
         scaling = choose_scaling(X, classes, weights, rng, "column")
-        return Training(np.asarray(scaling.apply(X), dtype=np.float64), classes, scaling)
+        return RivalData(np.asarray(scaling.apply(X), dtype=np.float64), classes, scaling)
 
-    @abstractmethod
     def _check_parameters(self) -> None:
-        """Refuse bad parameters."""
+        """Refuse parameters that are not valid, or that change nothing beside others."""
+        check_parameters(self, self._constraints)
+        check_effects(self, self._without_effect)
 
     @abstractmethod
-    def _fit_training(self, training: Training, rng: np.random.Generator) -> None:
+    def _fit_rows(self, data: RivalData, rng: np.random.Generator) -> None:
         """Fit to checked rows, on one BLAS thread."""
 
     def _store(self, feature_map: FeatureMap, head: Float64Array, bias: Float64Array) -> None:
         """Keep map and head (n_outputs, n_scores)."""
         self.feature_map_ = feature_map
-        self.coef_ = np.ascontiguousarray(head.T)
-        self.intercept_ = np.asarray(bias, dtype=np.float64)
+        self.head_coef_ = np.ascontiguousarray(head.T)
+        self.head_intercept_ = np.asarray(bias, dtype=np.float64)
 
-    def _calibrate(self, training: Training, scores: Float64Array) -> None:
+    def _calibrate(self, data: RivalData, scores: Float64Array) -> None:
         """Choose the factor between scores and log-odds."""
         self._inverse_temperature = fit_inverse_temperature(
-            scores, training.classes, training.weights, training.kind
+            scores, data.classes, data.weights, data.kind
         )
 
     def _raw_scores(self, X: Any) -> FloatArray:
         """Scores (n_samples, n_scores) of checked X."""
-        return scores_of(self.feature_map_, self.coef_, self.intercept_, X)
+        return scores_of(self.feature_map_, self.head_coef_, self.head_intercept_, X)
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Scores of X.
+    def decision_function(self, X: MatrixLike) -> FloatArray:
+        """Compute scores of X.
 
         Parameters
         ----------
@@ -171,18 +197,40 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             One score for two classes, positive for the second.
         """
-        check_is_fitted(self, "coef_")
+        check_is_fitted(self, "head_coef_")
         scores = self._raw_scores(read_data(self, X, reset=False))
         return scores.ravel() if len(self.classes_) == 2 else scores
 
-    def predict(self, X: Any) -> Any:
-        """Labels (n_samples,) of X."""
+    def predict(self, X: MatrixLike) -> Any:
+        """Predict labels of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            For each row the class of the highest score.
+        """
         scores = self.decision_function(X)
         index = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[index]
 
-    def predict_proba(self, X: Any) -> Float64Array:
-        """Probabilities (n_samples, n_classes): sigmoid or softmax of scaled scores."""
+    def predict_proba(self, X: MatrixLike) -> Float64Array:
+        """Predict probabilities of the classes: sigmoid or softmax of scaled scores.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Each row sums to one; columns are in the order of ``classes_``.
+        """
         scores = self.decision_function(X).astype(np.float64)
         if scores.ndim == 1:  # the softmax of (-s, s) / 2 is the sigmoid of s
             scores = np.column_stack([-0.5 * scores, 0.5 * scores])
@@ -194,8 +242,8 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         return self._count_cost().macs
 
     def _count_cost(self) -> Cost:
-        check_is_fitted(self, "coef_")
-        return cost_of(self.feature_map_, self.coef_, self.intercept_)
+        check_is_fitted(self, "head_coef_")
+        return cost_of(self.feature_map_, self.head_coef_, self.head_intercept_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -204,51 +252,38 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         return tags
 
 
-def check_n_components(value: Any) -> int:
-    """Return ``n_components`` as an int."""
-    must_be = f"a positive integer of at most {_MOST_COMPONENTS:,}"
-    return check_integer("n_components", value, must_be, at_most=_MOST_COMPONENTS)
-
-
-def check_gamma(gamma: Any) -> None:
-    """Refuse a gamma that is neither a number nor a way to choose one."""
-    if not (isinstance(gamma, str) and gamma in ("cv", "scale", "median")):
-        must_be = "a positive number of at most 1e100, 'cv', 'scale' or 'median'"
-        check_number("gamma", gamma, must_be, above=0.0, at_most=1e100)
-
-
-def choose_gamma(gamma: Any, training: Training, rng: np.random.Generator) -> float:
+def choose_gamma(gamma: RivalGamma, data: RivalData, rng: np.random.Generator) -> float:
     """Coefficient of the Gaussian kernel of standardised inputs.
 
     ``"cv"`` has the least leave-one-out error of kernel ridge regression on 500 rows, among
-    :data:`WIDTHS`.
+    :data:`GAMMA_MULTIPLES`.
     """
     if not (isinstance(gamma, str) and gamma == "cv"):
-        return resolve_gamma(gamma, "rbf", training.X)
-    rows = np.sort(rng.permutation(len(training.X))[:_CHOICE_ROWS])
-    targets = training.targets - training.targets.mean(axis=0)
-    weights = training.weights[rows]
-    return tune_kernel(training.X[rows], targets[rows], weights, widths=WIDTHS).gamma
+        return resolve_gamma(gamma, "rbf", data.X)
+    rows = np.sort(rng.permutation(len(data.X))[:_GAMMA_ROWS])
+    targets = data.targets - data.targets.mean(axis=0)
+    weights = data.weights[rows]
+    return tune_kernel(data.X[rows], targets[rows], weights, widths=GAMMA_MULTIPLES).gamma
 
 
 def fit_ridge(
-    training: Training, features: FloatArray, ridges: tuple[float, ...] = RIDGES
+    data: RivalData, features: FloatArray, alphas: tuple[float, ...] = RIDGE_ALPHAS
 ) -> RidgeFit:
-    r"""Ridge regression :math:`\min \tfrac1n |T - F A - a|^2 + \lambda |A|^2` of the scores.
+    r"""Ridge regression :math:`\min \tfrac1n |T - F A - a|^2 + \alpha \bar v |A|^2` of the scores.
 
     Parameters
     ----------
-    training : Training
+    data : RivalData
         Rows.
     features : ndarray of shape (n_samples, n_outputs)
         F.
-    ridges : tuple of float
-        Penalties in units of the mean variance of a feature; the one of the least leave-one-out
-        error is taken.
+    alphas : tuple of float
+        Penalties in units of :math:`\bar v`, the mean variance of a feature; the one of the least
+        leave-one-out error is taken.
     """
-    return fit_ridge_path(features, training.targets, training.weights, ridges)
+    return fit_ridge_path(features, data.targets, data.weights, alphas)
 
 
-def relative_penalty(features: FloatArray, penalty: float) -> float:
+def relative_alpha(features: FloatArray, penalty: float) -> float:
     r"""Penalty of the squared error *summed* over rows, in the units of :func:`fit_ridge`."""
     return penalty / (len(features) * (float(features.var(axis=0).mean()) or 1.0))

@@ -39,7 +39,7 @@ class MixturePrior:
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Components of a mixture and who belongs to them.
+    """Components of a mixture, and the component of each point.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ def gibbs_sweep(
     Parameters
     ----------
     points : ndarray of shape (n_points, n_features)
-        What the mixture is of.
+        Draws from the mixture.
     assignments : ndarray of shape (n_points,), int
         Present components.
     prior : MixturePrior

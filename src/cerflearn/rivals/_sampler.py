@@ -17,7 +17,7 @@ from cerflearn.linalg.ridge_path import fit_ridge_path
 from cerflearn.rivals._dirichlet import Mixture, MixturePrior, gibbs_sweep
 
 _VARIANCE_SHAPE, _VARIANCE_RATE = 1.0, 1e-3  # inverse gamma prior of noise and weights: vague
-_LEAST_NOISE = 1e-9
+_LEAST_START_NOISE = 1e-9
 _LEAST_PENALTY = 1e-12
 
 
@@ -99,7 +99,7 @@ class Chain:
         weights = np.full(len(self.X), 1.0 / len(self.X))
         features = self._flat(self.waves(frequencies))[:, : self.n_outputs]
         ridge = fit_ridge_path(features, self.targets, weights)
-        noise = max(ridge.error / self.targets.shape[1], _LEAST_NOISE)
+        noise = max(ridge.error / self.targets.shape[1], _LEAST_START_NOISE)
         head = np.zeros((2 * n_projections, self.targets.shape[1]))
         head_variance = noise / (len(self.X) * ridge.penalty)
         return ChainState(frequencies, mixture, head, noise, head_variance)

@@ -23,11 +23,11 @@ class Dual:
     weights : ndarray of shape (n_kernels,)
         d, on the simplex.
     coef : ndarray of shape (n_samples, n_scores)
-        :math:`\alpha = A^{-1} T` with :math:`A = \sum_m d_m K_m + \lambda I`.
+        :math:`c = A^{-1} T` with :math:`A = \sum_m d_m K_m + \alpha I`.
     factor : tuple
         Cholesky factor of A.
     energies : ndarray of shape (n_kernels,)
-        :math:`q_m = \operatorname{tr} \alpha^\top K_m \alpha`.
+        :math:`q_m = \operatorname{tr} c^\top K_m c`.
     value : float
         :math:`J(d) = \tfrac12 \operatorname{tr} T^\top A^{-1} T`.
     """
@@ -46,11 +46,11 @@ class Dual:
 
 
 def evaluate(
-    grams: Float64Array, targets: Float64Array, ridge: float, weights: Float64Array
+    grams: Float64Array, targets: Float64Array, alpha: float, weights: Float64Array
 ) -> Dual:
     """Solve the regression at weights of the kernels."""
     matrix = np.tensordot(weights, grams, axes=1)
-    matrix.flat[:: len(matrix) + 1] += ridge
+    matrix.flat[:: len(matrix) + 1] += alpha
     factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
     coef = cho_solve(factor, targets, check_finite=False)
     energies = np.einsum("mic,ic->m", grams @ coef, coef)
@@ -60,7 +60,7 @@ def evaluate(
 def learn_weights(
     grams: Float64Array,
     targets: Float64Array,
-    ridge: float,
+    alpha: float,
     start: Float64Array,
     *,
     tol: float,
@@ -68,9 +68,9 @@ def learn_weights(
 ) -> tuple[Dual, int]:
     r"""Minimise J(d) over the simplex.
 
-    :math:`J(d) = \tfrac12 \operatorname{tr} T^\top (\sum_m d_m K_m + \lambda I)^{-1} T` is convex,
-    with gradient :math:`-q / 2` and Hessian :math:`H_{ml} = \operatorname{tr} (K_m \alpha)^\top
-    A^{-1} (K_l \alpha)`; each step minimises the quadratic model over the simplex and halves
+    :math:`J(d) = \tfrac12 \operatorname{tr} T^\top (\sum_m d_m K_m + \alpha I)^{-1} T` is convex,
+    with gradient :math:`-q / 2` and Hessian :math:`H_{ml} = \operatorname{tr} (K_m c)^\top A^{-1}
+    (K_l c)`; each step minimises the quadratic model over the simplex and halves
     itself until J falls. Optimal d have :math:`q_m = \max q` where :math:`d_m > 0`.
 
     Parameters
@@ -79,8 +79,8 @@ def learn_weights(
         Positive semi-definite.
     targets : ndarray of shape (n_samples, n_scores)
         T.
-    ridge : float
-        :math:`\lambda > 0`.
+    alpha : float
+        :math:`\alpha`, positive.
     start : ndarray of shape (n_kernels,)
         On the simplex.
     tol : float
@@ -95,7 +95,7 @@ def learn_weights(
     n_iter : int
         Steps made.
     """
-    dual = evaluate(grams, targets, ridge, start)
+    dual = evaluate(grams, targets, alpha, start)
     for n_iter in range(max_iter):
         if dual.gap <= tol:
             return dual, n_iter
@@ -103,7 +103,7 @@ def learn_weights(
         slope = -0.5 * float(dual.energies @ direction)
         step, found = 1.0, None
         for _ in range(_MOST_HALVINGS):
-            candidate = evaluate(grams, targets, ridge, dual.weights + step * direction)
+            candidate = evaluate(grams, targets, alpha, dual.weights + step * direction)
             if candidate.value <= dual.value + 1e-4 * step * slope:
                 found = candidate
                 break

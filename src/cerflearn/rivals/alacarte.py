@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
 
-from cerflearn._typing import Float64Array
-from cerflearn._validation import check_integer
+from cerflearn._typing import Float64Array, RandomStateLike
+from cerflearn._validation import Constraint, Whole
 from cerflearn.features.blocked import BlockedMap, draw_blocked_map
 from cerflearn.rivals._base import (
+    COMPONENTS_CONSTRAINT,
+    GAMMA_CONSTRAINT,
     RivalClassifier,
-    Training,
-    check_gamma,
-    check_n_components,
+    RivalData,
+    RivalGamma,
     choose_gamma,
     fit_ridge,
-    relative_penalty,
+    relative_alpha,
 )
 from cerflearn.rivals._evidence import EvidenceProblem, Spectrum
 from cerflearn.spectral import Gaussian
 
 _LOG_LIMIT = 12.0  # of the logarithms that are learned, about their start
-_MEMORY = 20  # past steps that L-BFGS remembers
+_LBFGS_MEMORY = 20  # past steps that L-BFGS remembers
 _CENTRE_SHARE = 0.3  # of the scale, where centres start: at zero they would have no slope
 _WIDTH_RANGE = 2.0  # scales of the groups start between gamma's divided and multiplied by it
 
@@ -60,22 +61,36 @@ class ALaCarte(RivalClassifier):
         Labels.
     feature_map_ : BlockedMap
         Fastfood blocks that take raw inputs.
-    coef_, intercept_ : ndarray of shape (n_scores, n_components) and (n_scores,)
-        Posterior mean of the weights; one score for two classes.
-    scales_, centres_ : ndarray of shape (n_groups_, n_features)
-        :math:`s_q` and :math:`m_q`, of standardised inputs.
-    weights_ : ndarray of shape (n_groups_,)
+    head_coef_ : ndarray of shape (n_scores, n_components)
+        Posterior mean of the weights of the features; one score for two classes.
+    head_intercept_ : ndarray of shape (n_scores,)
+        Intercepts.
+    scales_ : ndarray of shape (n_groups_fitted, n_features)
+        :math:`s_q`, of standardised inputs.
+    centres_ : ndarray of shape (n_groups_fitted, n_features)
+        :math:`m_q`, of standardised inputs.
+    weights_ : ndarray of shape (n_groups_fitted,)
         :math:`w_q`.
     noise_ : float
         Variance of the noise of the scores.
     log_evidence_ : float
         Log marginal likelihood of the training rows at the end, per row.
     gamma_ : float
-        As chosen.
+        Coefficient of the kernel to start from, as chosen.
     n_iter_ : int
         Iterations of L-BFGS.
     n_macs_ : int
         MACs of one row.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if all are strings.
+
+    See Also
+    --------
+    RandomKitchenSinks : Cosines of a law that is not learned.
+    BaNK : A mixture of spectra that is sampled.
+    MultipleKernelLearning : Exact kernels, combined.
 
     Notes
     -----
@@ -89,6 +104,8 @@ class ALaCarte(RivalClassifier):
     ----------
     Z. Yang, A. J. Smola, L. Song and A. G. Wilson, "A la carte - learning fast kernels",
     AISTATS 2015.
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained
+    Optimization" (Table 4).
 
     Examples
     --------
@@ -100,14 +117,21 @@ class ALaCarte(RivalClassifier):
     ((4, 4), 224, True)
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "n_components": COMPONENTS_CONSTRAINT,
+        "n_groups": Whole("a positive integer"),
+        "gamma": GAMMA_CONSTRAINT,
+        "max_iter": Whole("a non-negative integer", at_least=0),
+    }
+
     def __init__(
         self,
         *,
-        n_components: Any = 100,
-        n_groups: Any = 4,
-        gamma: Any = "cv",
-        max_iter: Any = 15,
-        random_state: Any = None,
+        n_components: int = 100,
+        n_groups: int = 4,
+        gamma: RivalGamma = "cv",
+        max_iter: int = 15,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_components = n_components
         self.n_groups = n_groups
@@ -115,21 +139,15 @@ class ALaCarte(RivalClassifier):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        check_n_components(self.n_components)
-        check_integer("n_groups", self.n_groups, "a positive integer")
-        check_gamma(self.gamma)
-        check_integer("max_iter", self.max_iter, "a non-negative integer", at_least=0)
-
-    def _fit_training(self, training: Training, rng: np.random.Generator) -> None:
-        self.gamma_ = choose_gamma(self.gamma, training, rng)
-        n_features, n_outputs = training.X.shape[1], int(self.n_components)
+    def _fit_rows(self, data: RivalData, rng: np.random.Generator) -> None:
+        self.gamma_ = choose_gamma(self.gamma, data, rng)
+        n_features, n_outputs = data.X.shape[1], int(self.n_components)
         drawn = draw_blocked_map(n_features, n_outputs, Gaussian(1.0), rng)
         n_blocks = drawn.blocks.n_blocks
         group_of_block = np.arange(n_blocks) * min(int(self.n_groups), n_blocks) // n_blocks
         problem = EvidenceProblem(
-            training.X,
-            training.targets - training.targets.mean(axis=0),
+            data.X,
+            data.targets - data.targets.mean(axis=0),
             drawn.frequencies,
             group_of_block[drawn.block_of_projection],
             n_outputs,
@@ -139,12 +157,12 @@ class ALaCarte(RivalClassifier):
         self.scales_, self.centres_ = np.exp(spectrum.log_scale), spectrum.centre
         self.weights_ = np.exp(spectrum.log_weight)
         self.noise_ = float(np.exp(spectrum.log_noise))
-        feature_map = _learned_map(drawn, training, spectrum, problem)
+        feature_map = _learned_map(drawn, data, spectrum, problem)
         # Through the map itself, whose columns are interleaved.
-        features = feature_map.transform(training.raw)
-        found = fit_ridge(training, features, (relative_penalty(features, self.noise_),))
+        features = feature_map.transform(data.raw)
+        found = fit_ridge(data, features, (relative_alpha(features, self.noise_),))
         self._store(feature_map, found.head, found.bias)
-        self._calibrate(training, found.left_out)
+        self._calibrate(data, found.left_out)
 
     def _start(self, problem: EvidenceProblem, rng: np.random.Generator) -> Spectrum:
         """Scales about gamma's, one for each group; small random centres; half noise."""
@@ -165,7 +183,7 @@ class ALaCarte(RivalClassifier):
 def maximise(
     problem: EvidenceProblem, start: Spectrum, max_iter: int
 ) -> tuple[Spectrum, float, int]:
-    """Climb the log evidence with L-BFGS.
+    """Maximise the log evidence with L-BFGS.
 
     Returns
     -------
@@ -192,16 +210,16 @@ def maximise(
         jac=True,
         method="L-BFGS-B",
         bounds=np.column_stack([first - limits, first + limits]),
-        options={"maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": _MEMORY},
+        options={"maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": _LBFGS_MEMORY},
     )
     return start.unpack(found.x), -float(found.fun), int(found.nit)
 
 
 def _learned_map(
-    drawn: BlockedMap, training: Training, spectrum: Spectrum, problem: EvidenceProblem
+    drawn: BlockedMap, data: RivalData, spectrum: Spectrum, problem: EvidenceProblem
 ) -> BlockedMap:
     """Blocks with the learned scales in B, the learned centres, and raw inputs."""
-    blocks, (mean, scale) = drawn.blocks, (training.scaling.mean, training.scaling.scale)
+    blocks, (mean, scale) = drawn.blocks, (data.scaling.mean, data.scaling.scale)
     group_of_block = problem.groups[drawn.kept_pointers[:-1]]
     signs = blocks.signs.copy()
     signs[:, : blocks.n_features] *= np.exp(spectrum.log_scale)[group_of_block] / scale

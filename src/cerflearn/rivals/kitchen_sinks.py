@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.optimize import minimize
 
-from cerflearn._typing import Float64Array
-from cerflearn._validation import check_number
+from cerflearn._typing import Float64Array, RandomStateLike
+from cerflearn._validation import Constraint, Number
 from cerflearn.features.base import draw_offsets
 from cerflearn.features.dense import DenseMap
-from cerflearn.linalg.ridge_path import RIDGES
+from cerflearn.linalg.ridge_path import RIDGE_ALPHAS
 from cerflearn.rivals._base import (
+    ALPHA_CONSTRAINT,
+    COMPONENTS_CONSTRAINT,
+    GAMMA_CONSTRAINT,
     RivalClassifier,
-    Training,
-    check_gamma,
-    check_n_components,
+    RivalData,
+    RivalGamma,
     choose_gamma,
     fit_ridge,
 )
@@ -26,8 +28,7 @@ from cerflearn.spectral import law_from_kernel
 class RandomKitchenSinks(RivalClassifier):
     r"""Weighted sum of random cosines (Rahimi and Recht, 2008).
 
-    .. math:: s(x) = \sum_k \alpha_k \cos(\omega_k^\top x + b_k) + a,
-              \qquad |\alpha_k| \le C / K
+    .. math:: s(x) = \sum_k A_k \cos(\omega_k^\top x + b_k) + a, \qquad |A_k| \le C / K
 
     with :math:`\omega_k \sim N(0, 2 \gamma I)` and uniform :math:`b_k`, of standardised inputs.
     Baseline of the comparison in Table 4, not part of the method.
@@ -40,8 +41,8 @@ class RandomKitchenSinks(RivalClassifier):
         Coefficient of the Gaussian kernel of standardised inputs; ``"cv"`` by the leave-one-out
         error of kernel ridge regression on 500 training rows.
     alpha : float or "auto", default="auto"
-        Penalty of the squared weights, in units of the mean variance of a cosine; ``"auto"`` by
-        leave-one-out error.
+        Penalty of the squared weights beside the mean squared error over rows, in units of the
+        mean variance of a cosine; ``"auto"`` by leave-one-out error.
     bound : float or None, default=None
         C of the constraint, which all weights then satisfy; None leaves it to the penalty.
     random_state : int, RandomState, Generator or None, default=None
@@ -53,12 +54,26 @@ class RandomKitchenSinks(RivalClassifier):
         Labels.
     feature_map_ : DenseMap
         The cosines of raw inputs.
-    coef_, intercept_ : ndarray of shape (n_scores, n_components) and (n_scores,)
-        Weights; one score for two classes.
-    gamma_, alpha_ : float
-        As chosen; ``alpha_`` is the penalty of the mean squared error.
+    head_coef_ : ndarray of shape (n_scores, n_components)
+        Weights A of the cosines; one score for two classes.
+    head_intercept_ : ndarray of shape (n_scores,)
+        Intercepts a.
+    gamma_ : float
+        Coefficient of the kernel, as chosen.
+    alpha_ : float
+        Penalty, as chosen: passed as ``alpha`` it gives the same model.
     n_macs_ : int
         MACs of one row.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if all are strings.
+
+    See Also
+    --------
+    MultipleKernelLearning : Exact kernels, combined.
+    ALaCarte : Cosines whose law is learned.
+    BaNK : Cosines whose law is sampled.
 
     Notes
     -----
@@ -72,6 +87,8 @@ class RandomKitchenSinks(RivalClassifier):
     ----------
     A. Rahimi and B. Recht, "Weighted sums of random kitchen sinks: replacing minimization with
     randomization in learning", NIPS 2008.
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained
+    Optimization" (Table 4).
 
     Examples
     --------
@@ -83,14 +100,21 @@ class RandomKitchenSinks(RivalClassifier):
     (350, True)
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "n_components": COMPONENTS_CONSTRAINT,
+        "gamma": GAMMA_CONSTRAINT,
+        "alpha": ALPHA_CONSTRAINT,
+        "bound": Number("a positive number or None", above=0.0, also=(None,)),
+    }
+
     def __init__(
         self,
         *,
-        n_components: Any = 100,
-        gamma: Any = "cv",
-        alpha: Any = "auto",
-        bound: Any = None,
-        random_state: Any = None,
+        n_components: int = 100,
+        gamma: RivalGamma = "cv",
+        alpha: float | Literal["auto"] = "auto",
+        bound: float | None = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_components = n_components
         self.gamma = gamma
@@ -98,28 +122,20 @@ class RandomKitchenSinks(RivalClassifier):
         self.bound = bound
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        check_n_components(self.n_components)
-        check_gamma(self.gamma)
-        if not (isinstance(self.alpha, str) and self.alpha == "auto"):
-            check_number("alpha", self.alpha, "a positive number or 'auto'", above=0.0)
-        if self.bound is not None:
-            check_number("bound", self.bound, "a positive number or None", above=0.0)
-
-    def _fit_training(self, training: Training, rng: np.random.Generator) -> None:
-        self.gamma_ = choose_gamma(self.gamma, training, rng)
-        n_features, n_components = training.X.shape[1], int(self.n_components)
+    def _fit_rows(self, data: RivalData, rng: np.random.Generator) -> None:
+        self.gamma_ = choose_gamma(self.gamma, data, rng)
+        n_features, n_components = data.X.shape[1], int(self.n_components)
         drawn = law_from_kernel("rbf", self.gamma_).sample(n_features, n_components, rng)
         phases = draw_offsets(n_components, False, rng)
-        features = np.cos(training.X @ drawn + phases)
-        ridges = RIDGES if isinstance(self.alpha, str) else (float(self.alpha),)
-        found = fit_ridge(training, features, ridges)
-        self.alpha_, head, bias, scores = found.penalty, found.head, found.bias, found.left_out
+        features = np.cos(data.X @ drawn + phases)
+        alphas = RIDGE_ALPHAS if isinstance(self.alpha, str) else (float(self.alpha),)
+        found = fit_ridge(data, features, alphas)
+        self.alpha_, head, bias, scores = found.alpha, found.head, found.bias, found.left_out
         if self.bound is not None:
             most = float(self.bound) / n_components
-            head, bias = bounded_ridge(features, training.targets, self.alpha_, most, head)
+            head, bias = bounded_ridge(features, data.targets, found.penalty, most, head)
             scores = features @ head + bias
-        frequencies, offsets = training.unscale(drawn)
+        frequencies, offsets = data.unscale(drawn)
         feature_map = DenseMap(
             weights=frequencies,
             offsets=np.mod(phases + offsets, 2.0 * np.pi),
@@ -128,7 +144,7 @@ class RandomKitchenSinks(RivalClassifier):
             paired=False,
         )
         self._store(feature_map, head, bias)
-        self._calibrate(training, scores)
+        self._calibrate(data, scores)
 
 
 def bounded_ridge(
@@ -140,14 +156,18 @@ def bounded_ridge(
 ) -> tuple[Float64Array, Float64Array]:
     r"""Minimise :math:`\tfrac1n |T - F A - a|^2 + \lambda |A|^2` over :math:`|A_{kc}| \le m`.
 
+    By L-BFGS-B: with bounds there is no linear system to solve.
+
     Parameters
     ----------
     features : ndarray of shape (n_samples, n_outputs)
         F.
     targets : ndarray of shape (n_samples, n_scores)
         T.
-    penalty, most : float
-        :math:`\lambda` and m.
+    penalty : float
+        :math:`\lambda`.
+    most : float
+        m.
     start : ndarray of shape (n_outputs, n_scores)
         Weights to start from, clipped.
 

@@ -2,34 +2,67 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.linalg import cho_solve
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from cerflearn._typing import Float64Array, FloatArray
-from cerflearn._validation import check_flag, check_integer, check_number, invalid
+from cerflearn._typing import Float64Array, FloatArray, IntArray, RandomStateLike
+from cerflearn._validation import (
+    Constraint,
+    Flag,
+    NoEffect,
+    Number,
+    Passes,
+    Whole,
+    check_number,
+    invalid,
+)
 from cerflearn.features.cost import Cost, stored_cost
-from cerflearn.rivals._base import RivalClassifier, Training, check_gamma, choose_gamma
+from cerflearn.linalg.distances import squared_distances
+from cerflearn.rivals._base import (
+    ALPHA_CONSTRAINT,
+    GAMMA_CONSTRAINT,
+    RivalClassifier,
+    RivalData,
+    RivalGamma,
+    choose_gamma,
+)
 from cerflearn.rivals._simplex import Dual, learn_weights
 
 MOST_NUMBERS = 2**27
 """Entries of all Gram matrices together, 1 GiB; more rows are refused."""
 
-_RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # beside a mean diagonal of one
-_CHOICE_ROWS = 300
-_CHOICE_TOL = 1e-2
+_MKL_ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # beside a mean diagonal of one
+_ALPHA_ROWS = 300  # on which alpha is chosen and the weights start
+_ALPHA_TOL, _ALPHA_STEPS = 1e-2, 10
 _BLOCK_NUMBERS = 2**21  # distances at a time in prediction
+
+
+def _check_widths(name: str, widths: Any) -> None:
+    must_be = "a sequence of positive numbers, at least one"
+    if isinstance(widths, str) or not np.iterable(widths) or not len(list(widths)):
+        raise invalid(name, widths, must_be)
+    for width in widths:
+        check_number(name, width, must_be, above=0.0, at_most=1e100)
+
+
+def _has_one_kernel(estimator: Any) -> bool:
+    return not estimator.single_inputs and len(list(estimator.widths)) == 1
+
+
+_ONE_KERNEL = "there is one kernel, whose weight is 1; pass more widths or single_inputs=True"
 
 
 class MultipleKernelLearning(RivalClassifier):
     r"""Kernel ridge regression whose kernel is a learned convex combination.
 
     .. math:: \min_{d \ge 0,\, \sum_m d_m = 1} \; \min_f \;
-              \tfrac12 \sum_m \frac{|f_m|^2_{\mathcal H_m}}{d_m}
-              + \tfrac1{2 \lambda} \sum_n |t_n - \textstyle\sum_m f_m(x_n) - a|^2
+              \tfrac1N \sum_n |t_n - \textstyle\sum_m f_m(x_n) - a|^2
+              + \frac{\alpha}{N} \sum_m \frac{|f_m|^2_{\mathcal H_m}}{d_m}
 
     over Gaussian kernels :math:`k_m = \exp(-\gamma_m |x - y|^2)` of standardised inputs, centred
     and scaled to unit variance in their feature spaces.
@@ -46,13 +79,15 @@ class MultipleKernelLearning(RivalClassifier):
     single_inputs : bool, default=False
         Also a kernel of each input alone, with coefficient n_features * gamma.
     alpha : float or "auto", default="auto"
-        :math:`\lambda`; ``"auto"`` by leave-one-out error on 300 training rows.
+        Penalty of the squared norm beside the mean squared error over rows, in units of the mean
+        variance of the N principal features of the training rows: 1 / N, since kernels have unit
+        variance. ``"auto"`` by leave-one-out error on 300 training rows.
     tol : float, default=1e-4
-        Duality gap to stop at, relative to the objective.
+        Duality gap to stop at, relative to the objective. No effect with one kernel.
     max_iter : int, default=50
-        Most Newton steps.
+        Most Newton steps. No effect with one kernel.
     random_state : int, RandomState, Generator or None, default=None
-        Picks the rows that choose gamma and the penalty.
+        Picks the rows that choose gamma and alpha, and on which the weights start.
 
     Attributes
     ----------
@@ -62,14 +97,28 @@ class MultipleKernelLearning(RivalClassifier):
         d: not negative, with sum one; kernels of all inputs first.
     duality_gap_ : float
         Relative gap at the end; zero where d is optimal.
-    coef_, intercept_ : ndarray of shape (n_scores, n_samples) and (n_scores,)
-        Weights of the training rows; one score for two classes.
-    gamma_, alpha_ : float
-        As chosen.
+    head_coef_ : ndarray of shape (n_scores, n_samples)
+        Weights of the kernel's values at the training rows; one score for two classes.
+    head_intercept_ : ndarray of shape (n_scores,)
+        Intercepts.
+    gamma_ : float
+        Coefficient that ``widths`` are multiples of, as chosen.
+    alpha_ : float
+        Penalty, as chosen: passed as ``alpha`` it gives the same model.
     n_iter_ : int
         Newton steps.
     n_macs_ : int
         MACs of one row.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if all are strings.
+
+    See Also
+    --------
+    RandomKitchenSinks : Random features of one kernel.
+    ALaCarte : A learned kernel, expanded by Fastfood.
+    BaNK : A sampled kernel.
 
     Notes
     -----
@@ -85,6 +134,8 @@ class MultipleKernelLearning(RivalClassifier):
     A. Rakotomamonjy, F. Bach, S. Canu and Y. Grandvalet, "SimpleMKL", JMLR 2008. Normalisation
     of the kernels: M. Kloft, U. Brefeld, S. Sonnenburg and A. Zien, "lp-norm multiple kernel
     learning", JMLR 2011.
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained
+    Optimization" (Table 4).
 
     Examples
     --------
@@ -96,16 +147,29 @@ class MultipleKernelLearning(RivalClassifier):
     (True, True)
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "gamma": GAMMA_CONSTRAINT,
+        "widths": Passes(_check_widths),
+        "single_inputs": Flag(),
+        "alpha": ALPHA_CONSTRAINT,
+        "tol": Number("a positive number", above=0.0),
+        "max_iter": Whole("a positive integer"),
+    }
+    _without_effect: ClassVar[tuple[NoEffect, ...]] = (
+        NoEffect("tol", "widths", _has_one_kernel, _ONE_KERNEL),
+        NoEffect("max_iter", "widths", _has_one_kernel, _ONE_KERNEL),
+    )
+
     def __init__(
         self,
         *,
-        gamma: Any = "cv",
-        widths: Any = (1 / 64, 1 / 16, 1 / 4, 1.0),
-        single_inputs: Any = False,
-        alpha: Any = "auto",
-        tol: Any = 1e-4,
-        max_iter: Any = 50,
-        random_state: Any = None,
+        gamma: RivalGamma = "cv",
+        widths: Sequence[float] = (1 / 64, 1 / 16, 1 / 4, 1.0),
+        single_inputs: bool = False,
+        alpha: float | Literal["auto"] = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 50,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.gamma = gamma
         self.widths = widths
@@ -115,46 +179,27 @@ class MultipleKernelLearning(RivalClassifier):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        check_gamma(self.gamma)
-        must_be = "a sequence of positive numbers, at least one"
-        if isinstance(self.widths, str) or not np.iterable(self.widths):
-            raise invalid("widths", self.widths, must_be)
-        if not len(list(self.widths)):
-            raise invalid("widths", self.widths, must_be)
-        for width in self.widths:
-            check_number("widths", width, must_be, above=0.0, at_most=1e100)
-        check_flag("single_inputs", self.single_inputs)
-        if not (isinstance(self.alpha, str) and self.alpha == "auto"):
-            check_number("alpha", self.alpha, "a positive number or 'auto'", above=0.0)
-        check_number("tol", self.tol, "a positive number", above=0.0)
-        check_integer("max_iter", self.max_iter, "a positive integer")
-
-    def _fit_training(self, training: Training, rng: np.random.Generator) -> None:
-        self._check_rows(*training.X.shape)
-        self.gamma_ = choose_gamma(self.gamma, training, rng)
-        self._scaling, self._rows = training.scaling, training.X
-        grams = np.stack(list(self._kernels(training.X)))
+    def _fit_rows(self, data: RivalData, rng: np.random.Generator) -> None:
+        self._check_rows(*data.X.shape)
+        self.gamma_ = choose_gamma(self.gamma, data, rng)
+        self._scaling, self._rows = data.scaling, data.X
+        grams = np.stack(list(self._kernels(data.X)))
         means = grams.mean(axis=1)  # (n_kernels, n_samples)
         _centre(grams, means)
         scale = _unit_variance(grams)
-        targets = training.targets - training.targets.mean(axis=0)
-        start = np.full(len(grams), 1.0 / len(grams))
-        if isinstance(self.alpha, str):
-            rows = np.sort(rng.permutation(len(targets))[:_CHOICE_ROWS])
-            self.alpha_, start = _choose_ridge(grams, targets, rows, start)
-        else:
-            self.alpha_ = float(self.alpha)
+        targets = data.targets - data.targets.mean(axis=0)
+        rows = np.sort(rng.permutation(len(targets))[:_ALPHA_ROWS])
+        alphas = _MKL_ALPHAS if isinstance(self.alpha, str) else (float(self.alpha),)
+        self.alpha_, start = _choose_alpha(grams, targets, rows, alphas)
         dual, self.n_iter_ = learn_weights(
             grams, targets, self.alpha_, start, tol=float(self.tol), max_iter=int(self.max_iter)
         )
         self.kernel_weights_, self.duality_gap_ = dual.weights, dual.gap
         # Coefficients sum to zero, so that of the centring only a constant is left.
         self._mixture = dual.weights / scale
-        self.coef_ = np.ascontiguousarray(dual.coef.T)
-        self.intercept_ = training.targets.mean(axis=0) - (self._mixture @ means) @ dual.coef
-        left_out = training.targets - _left_out_errors(dual, self.alpha_)
-        self._calibrate(training, left_out)
+        self.head_coef_ = np.ascontiguousarray(dual.coef.T)
+        self.head_intercept_ = data.targets.mean(axis=0) - (self._mixture @ means) @ dual.coef
+        self._calibrate(data, data.targets - _left_out_errors(dual, self.alpha_))
 
     def _check_rows(self, n_samples: int, n_features: int) -> None:
         n_kernels = len(list(self.widths)) + (n_features if self.single_inputs else 0)
@@ -166,7 +211,7 @@ class MultipleKernelLearning(RivalClassifier):
                 "RandomKitchenSinks."
             )
 
-    def _kernels(self, X: Float64Array) -> Any:
+    def _kernels(self, X: Float64Array) -> Iterator[Float64Array]:
         """Gram matrices (n_samples, n_rows) of standardised X and the training rows, in turn."""
         distances = squared_distances(X, self._rows)
         for width in self.widths:
@@ -179,7 +224,7 @@ class MultipleKernelLearning(RivalClassifier):
     def _raw_scores(self, X: Any) -> FloatArray:
         dense = (X.toarray() if issparse(X) else X).astype(np.float64)
         n_rows = max(1, _BLOCK_NUMBERS // len(self._rows))
-        scores = np.empty((len(dense), len(self.coef_)))
+        scores = np.empty((len(dense), len(self.head_coef_)))
         for first in range(0, len(dense), n_rows):
             part = slice(first, first + n_rows)
             kernel = np.zeros((len(dense[part]), len(self._rows)))
@@ -187,24 +232,17 @@ class MultipleKernelLearning(RivalClassifier):
             kernels = self._kernels(scaled)
             for weight, gram in zip(self._mixture, kernels, strict=True):
                 kernel += weight * gram
-            scores[part] = kernel @ self.coef_.T + self.intercept_
+            scores[part] = kernel @ self.head_coef_.T + self.head_intercept_
         return scores.astype(X.dtype, copy=False)
 
     def _count_cost(self) -> Cost:
-        check_is_fitted(self, "coef_")
+        check_is_fitted(self, "head_coef_")
         n_rows, n_features = self._rows.shape
         used = self.kernel_weights_ > 0.0
         # One number a row and input serves the kernels of all inputs and of single ones.
-        macs = n_features + n_rows * (n_features + int(used.sum()) + len(self.coef_))
-        n_numbers = self._rows.size + self.coef_.size + self.intercept_.size
+        macs = n_features + n_rows * (n_features + int(used.sum()) + len(self.head_coef_))
+        n_numbers = self._rows.size + self.head_coef_.size + self.head_intercept_.size
         return stored_cost(macs=macs, n_parameters=n_numbers + 2 * n_features + 2 * int(used.sum()))
-
-
-def squared_distances(X: Float64Array, Y: Float64Array) -> Float64Array:
-    """Squared Euclidean distances (len(X), len(Y))."""
-    norms = np.einsum("ij,ij->i", X, X)[:, None] + np.einsum("ij,ij->i", Y, Y)
-    distances: Float64Array = np.maximum(norms - 2.0 * (X @ Y.T), 0.0)
-    return distances
 
 
 def _centre(grams: Float64Array, means: Float64Array) -> None:
@@ -217,37 +255,41 @@ def _centre(grams: Float64Array, means: Float64Array) -> None:
 def _unit_variance(grams: Float64Array) -> Float64Array:
     """Divide Gram matrices by their mean diagonals, (n_kernels,), in place; 1 where it is 0."""
     scale = np.einsum("mii->m", grams) / grams.shape[1]
-    scale = np.where(scale > 1e-12, scale, 1.0)  # a kernel that tells no rows apart
+    scale = np.where(scale > 1e-12, scale, 1.0)  # a kernel that is constant on the rows
     grams /= scale[:, None, None]
     return scale
 
 
-def _choose_ridge(
-    grams: Float64Array, targets: Float64Array, rows: Any, start: Float64Array
+def _choose_alpha(
+    grams: Float64Array, targets: Float64Array, rows: IntArray, alphas: tuple[float, ...]
 ) -> tuple[float, Float64Array]:
-    """Penalty of the least leave-one-out error on some rows, and the weights found there."""
+    """Penalty of the least leave-one-out error on some rows, and weights to start from.
+
+    The weights do not depend on the other penalties: a chosen one, given, leads to the same model.
+    """
+    even = np.full(len(grams), 1.0 / len(grams))
     part = grams[:, rows[:, None], rows]
     _centre(part, part.mean(axis=1))
     centred = targets[rows] - targets[rows].mean(axis=0)
     best: tuple[float, float, Float64Array] | None = None
-    for ridge in sorted(_RIDGES, reverse=True):
-        dual, _ = learn_weights(part, centred, ridge, start, tol=_CHOICE_TOL, max_iter=10)
-        error = float(np.square(_left_out_errors(dual, ridge)).sum())
+    for alpha in sorted(alphas, reverse=True):
+        dual, _ = learn_weights(part, centred, alpha, even, tol=_ALPHA_TOL, max_iter=_ALPHA_STEPS)
+        error = float(np.square(_left_out_errors(dual, alpha)).sum())
         if best is None or error < best[0]:
-            best = (error, ridge, dual.weights)
+            best = (error, alpha, dual.weights)
     assert best is not None
     # Newton steps leave the border of the simplex, but start better a little inside it.
-    return best[1], 0.9 * best[2] + 0.1 * start
+    return best[1], 0.9 * best[2] + 0.1 * even
 
 
-def _left_out_errors(dual: Dual, ridge: float) -> Float64Array:
+def _left_out_errors(dual: Dual, alpha: float) -> Float64Array:
     r"""Errors (n_samples, n_scores) of rows, each by a fit without it.
 
-    Residuals :math:`\lambda \alpha` over one minus the diagonal of the hat matrix, which for
-    centred kernels and an intercept is :math:`\lambda A^{-1}_{nn} - 1 / N`.
+    Residuals :math:`\alpha c` of coefficients c over one minus the diagonal of the hat matrix,
+    which for centred kernels and an intercept is :math:`\alpha A^{-1}_{nn} - 1 / N`.
     """
     n_samples = len(dual.coef)
     inverse = cho_solve(dual.factor, np.eye(n_samples), check_finite=False)
-    remaining = ridge * np.diag(inverse) - 1.0 / n_samples
-    errors: Float64Array = ridge * dual.coef / np.maximum(remaining, 1e-9)[:, None]
+    remaining = alpha * np.diag(inverse) - 1.0 / n_samples
+    errors: Float64Array = alpha * dual.coef / np.maximum(remaining, 1e-9)[:, None]
     return errors

@@ -25,20 +25,6 @@ def positive(name: str, value: Any) -> float:
     raise ValueError(f"{name}={value!r} is not a positive finite number; pass one such as 1.0.")
 
 
-def squared_distances(X: Float64Array, Y: Float64Array) -> Float64Array:
-    """|x - y|^2, (n, m), through one matrix product."""
-    # Centring changes no distance and limits the cancellation of far-away clouds.
-    centre = Y.sum(axis=0) / max(1, len(Y))
-    first = X - centre
-    second = first if Y is X else Y - centre
-    squared: Float64Array = -2.0 * (first @ second.T)
-    squared += np.einsum("ij,ij->i", first, first)[:, None]
-    squared += np.einsum("ij,ij->i", second, second)
-    if Y is X:
-        np.fill_diagonal(squared, 0.0)
-    return np.maximum(squared, 0.0, out=squared)
-
-
 def product_gram(X: Float64Array, Y: Float64Array, factor: Factor) -> Float64Array:
     """prod_i factor(|x_i - y_i|), (n, m), in blocks of rows and one input at a time."""
     gram = np.ones((len(X), len(Y)))

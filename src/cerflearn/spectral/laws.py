@@ -11,13 +11,8 @@ from scipy.spatial.distance import cdist
 from scipy.special import gamma, kv
 
 from cerflearn._typing import Float64Array
-from cerflearn.spectral.base import (
-    ScaledLaw,
-    SpectralLaw,
-    positive,
-    product_gram,
-    squared_distances,
-)
+from cerflearn.linalg.distances import centred_squared_distances
+from cerflearn.spectral.base import ScaledLaw, SpectralLaw, positive, product_gram
 
 
 @dataclass(frozen=True)
@@ -45,7 +40,7 @@ class Gaussian(ScaledLaw):
         return self.scale * np.sqrt(rng.chisquare(n_features, size))
 
     def _gram(self, X: Float64Array, Y: Float64Array) -> Float64Array:
-        return np.exp(-0.5 * self.scale**2 * squared_distances(X, Y))
+        return np.exp(-0.5 * self.scale**2 * centred_squared_distances(X, Y))
 
 
 @dataclass(frozen=True)
@@ -171,7 +166,7 @@ class StudentT(ScaledLaw):
 
     def _gram(self, X: Float64Array, Y: Float64Array) -> Float64Array:
         degrees = self.degrees_of_freedom
-        distances = np.sqrt(squared_distances(X, Y))
+        distances = np.sqrt(centred_squared_distances(X, Y))
         return _matern(degrees / 2.0, np.sqrt(degrees) * self.scale * distances)
 
 

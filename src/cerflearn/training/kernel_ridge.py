@@ -13,6 +13,7 @@ from scipy.linalg import cho_solve, cholesky
 from scipy.spatial.distance import pdist
 
 from cerflearn._typing import Float64Array, FloatArray, IntArray
+from cerflearn.linalg.distances import squared_distances
 
 _TUNING_ROWS = 1000
 _KERNEL_WIDTHS = (0.5, 1.0, 2.0, 4.0)  # gamma times the median squared distance
@@ -50,7 +51,7 @@ class KernelRidgeModel:
     def scores(self, X: FloatArray) -> Float64Array:
         """Scores (n_samples, n_scores) of any rows, in blocks."""
         blocks = np.array_split(X, max(1, len(X) // _BLOCK_ROWS_OF_KERNEL))
-        kernels = (np.exp(-self.gamma * _squared_distances(x, self.X)) for x in blocks)
+        kernels = (np.exp(-self.gamma * squared_distances(x, self.X)) for x in blocks)
         return np.vstack([kernel @ self.dual_coef for kernel in kernels]) + self.mean
 
 
@@ -81,7 +82,7 @@ def fit_kernel_ridge(
     inverse_weights = weights.mean() / weights
     rows = rng.permutation(len(X))[:_TUNING_ROWS]
     tuned = tune_kernel(X[rows], targets[rows] - mean, weights[rows])
-    kernel = np.exp(-tuned.gamma * _squared_distances(X, X))
+    kernel = np.exp(-tuned.gamma * squared_distances(X, X))
     kernel.flat[:: len(X) + 1] += tuned.ridge * inverse_weights
     factor = cholesky(kernel, lower=True, overwrite_a=True)
     dual_coef = cho_solve((factor, True), targets - mean)
@@ -136,7 +137,7 @@ def tune_kernel(
     """
     median = float(np.median(pdist(X, "sqeuclidean"))) if len(X) > 1 else 1.0
     root = np.sqrt(weights / weights.mean())[:, None]
-    distances, scaled_targets = _squared_distances(X, X), root * targets
+    distances, scaled_targets = squared_distances(X, X), root * targets
     best: TunedKernel | None = None
     for width in widths:
         gamma = width / (median or 1.0)
@@ -151,10 +152,3 @@ def tune_kernel(
                 best = TunedKernel(gamma, ridge, error, targets - residual / root)
     assert best is not None
     return best
-
-
-def _squared_distances(X: FloatArray, Y: FloatArray) -> Float64Array:
-    """Squared distances (len(X), len(Y))."""
-    norms = np.einsum("ij,ij->i", X, X)[:, None] + np.einsum("ij,ij->i", Y, Y)
-    distances: Float64Array = np.maximum(norms - 2.0 * X @ Y.T, 0.0)
-    return distances

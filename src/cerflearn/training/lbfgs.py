@@ -20,7 +20,7 @@ Low frequencies make smooth functions: on letters and digits this gains more tha
 Scales of relu features can move from frequencies to the head: both are penalised alike.
 """
 
-_LBFGS_MEMORY = 20  # past steps
+_STEPS_REMEMBERED = 20  # past steps
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def minimise_lbfgs(
         [network.frequencies[network.mask], network.offsets, network.head.ravel(), network.bias],
         dtype=np.float64,
     )
-    options = {"maxiter": n_iter, "maxcor": _LBFGS_MEMORY}
+    options = {"maxiter": n_iter, "maxcor": _STEPS_REMEMBERED}
     result = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
     values, offsets, head, bias = np.split(result.x, ends)
     full = np.zeros(network.mask.shape)

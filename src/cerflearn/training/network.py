@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cerflearn._typing import BoolArray, Float64Array, FloatArray
+from cerflearn._typing import BoolArray, FloatArray
+from cerflearn.linalg.ridge import ridge_head
 
 Float32Array: TypeAlias = NDArray[np.float32]
 """Any shape, float32: what networks are trained in."""
@@ -141,18 +142,9 @@ def draw_cosine_network(
     active = np.maximum(mask.sum(axis=0), 1)
     frequencies = rng.normal(size=mask.shape) * np.sqrt(2.0 * gamma * n_features / active) * mask
     offsets = rng.uniform(0.0, 2.0 * np.pi, size=(n_components,))
-    head, bias = _ridge_head(np.cos(X @ frequencies + offsets), targets)
+    features = np.cos(X @ frequencies + offsets)
+    head, bias = ridge_head(features, targets, _HEAD_RIDGE * len(features))
     return FeatureNetwork(frequencies, offsets, head, bias, mask)
-
-
-def _ridge_head(features: FloatArray, targets: FloatArray) -> tuple[Float64Array, Float64Array]:
-    """Head (n_components, n_scores) and bias (n_scores,) of a ridge regression."""
-    mean, target_mean = features.mean(axis=0), targets.mean(axis=0)
-    centred = features - mean
-    gram = centred.T @ centred
-    gram.flat[:: len(gram) + 1] += _HEAD_RIDGE * len(features)
-    head = np.linalg.solve(gram, centred.T @ (targets - target_mean))
-    return head, target_mean - mean @ head
 
 
 def draw_relu_network(mask: BoolArray, n_scores: int, rng: np.random.Generator) -> FeatureNetwork:

@@ -10,12 +10,12 @@ import numpy as np
 
 from cerflearn.training.network import Activation
 from cerflearn.training.pruning import Budget
-from cerflearn.training.training_set import MAX_TEACHER_ROWS, Task
+from cerflearn.training.task import MAX_TEACHER_ROWS, Task
 
 Learn: TypeAlias = Literal["masks", "features", "selection"]
 """What is learned: masks, frequencies and scores; the latter two; a selection, and scores."""
 
-Teacher: TypeAlias = Literal["labels", "kernel"]
+TeacherName: TypeAlias = Literal["labels", "kernel"]
 """Whose scores the network is trained on."""
 
 FEW_ROWS = 1_000
@@ -54,7 +54,7 @@ class TrainingSettings:
 
     n_components: int
     alpha: float
-    teacher: Teacher
+    teacher: TeacherName
     learn: Learn = "masks"
     activation: Activation = "cosine"
     last_alpha_share: float = 1.0
@@ -95,62 +95,62 @@ class SettingsRequest:
     """
 
     learn: Learn | None = None
-    teacher: Teacher | None = None
+    teacher: TeacherName | None = None
     activation: Activation | None = None
     alpha: float | None = None
     n_components: int | None = None
 
 
-class _Row(NamedTuple):
+class _TableRow(NamedTuple):
     """Row of the table: settings, with the number of features relative to the usual one."""
 
     alpha: float
-    teacher: Teacher = "labels"
+    teacher: TeacherName = "labels"
     features: float = 1.0
     last_alpha_share: float = 1.0
     activation: Activation = "cosine"
 
 
-_TABLE: dict[str, tuple[_Row, ...]] = {
+_TABLE: dict[str, tuple[_TableRow, ...]] = {
     "few rows, wide": (
-        _Row(1e-3, teacher="kernel"),
-        _Row(3e-3, teacher="kernel"),
-        _Row(3e-3),
-        _Row(1e-2),
-        _Row(5e-4),
-        _Row(3e-3, features=_FEWER),
+        _TableRow(1e-3, teacher="kernel"),
+        _TableRow(3e-3, teacher="kernel"),
+        _TableRow(3e-3),
+        _TableRow(1e-2),
+        _TableRow(5e-4),
+        _TableRow(3e-3, features=_FEWER),
     ),
     "few rows, narrow": (
-        _Row(1e-2),
-        _Row(3e-3),
-        _Row(1e-3),
-        _Row(3e-4),
-        _Row(3e-4, features=_FEWER),
+        _TableRow(1e-2),
+        _TableRow(3e-3),
+        _TableRow(1e-3),
+        _TableRow(3e-4),
+        _TableRow(3e-4, features=_FEWER),
     ),
     "many rows": (
-        _Row(3e-3),
-        _Row(1e-3),
-        _Row(3e-4),
-        _Row(3e-4, last_alpha_share=_WEAKER),
-        _Row(1e-3, features=_FEWER),
-        _Row(3e-4, features=_MORE),
+        _TableRow(3e-3),
+        _TableRow(1e-3),
+        _TableRow(3e-4),
+        _TableRow(3e-4, last_alpha_share=_WEAKER),
+        _TableRow(1e-3, features=_FEWER),
+        _TableRow(3e-4, features=_MORE),
     ),
     "regression, few rows": tuple(
-        _Row(alpha, features=_TWICE) for alpha in (2e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
+        _TableRow(alpha, features=_TWICE) for alpha in (2e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
     ),
     "regression, many rows": (
-        _Row(1e-3),
-        _Row(3e-3),
-        _Row(1e-4),
-        _Row(1e-3, teacher="kernel"),
+        _TableRow(1e-3),
+        _TableRow(3e-3),
+        _TableRow(1e-4),
+        _TableRow(1e-3, teacher="kernel"),
     ),
     "more rows": (
-        _Row(3e-4),
-        _Row(1e-3),
-        _Row(1e-4),
-        _Row(3e-4, features=_FEWER),
+        _TableRow(3e-4),
+        _TableRow(1e-3),
+        _TableRow(1e-4),
+        _TableRow(3e-4, features=_FEWER),
     ),
-    "very many rows": (_Row(1e-4),),
+    "very many rows": (_TableRow(1e-4),),
 }
 """Settings to compare for each size of data.
 
@@ -158,7 +158,7 @@ The order counts where both teachers are compared, and in regressions, see
 :mod:`cerflearn.training.model_selection`. Small budgets want a small alpha.
 """
 
-_RELU_ROWS = (_Row(3e-3, activation="relu"), _Row(1e-3, activation="relu"))
+_RELU_ROWS = (_TableRow(3e-3, activation="relu"), _TableRow(1e-3, activation="relu"))
 """Few cosines fit many rows less well than few relu features do; many fit them better."""
 
 

@@ -14,7 +14,7 @@ from cerflearn.training.network import FeatureNetwork, draw_cosine_network, draw
 from cerflearn.training.objective import Problem, Workers
 from cerflearn.training.probabilities import score_targets
 from cerflearn.training.settings import FEW_ROWS, TrainingSettings, is_small
-from cerflearn.training.training_set import Task
+from cerflearn.training.task import Task
 
 _FULL_BATCH_WORK = 4 * 10**8  # rows x frequencies up to which L-BFGS is faster than Adam
 _FIRST_SCORE = 4.0  # of a row's class, in the head that training starts with

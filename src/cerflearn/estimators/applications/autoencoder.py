@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from cerflearn._typing import FloatArray
+from cerflearn._typing import FloatArray, MatrixLike, RandomStateLike
+from cerflearn._validation import NoEffect
 from cerflearn.engine.blocks import BLOCK_ROWS
-from cerflearn.estimators.applications.kernel_codes import KernelCodes
-from cerflearn.estimators.input import read_data
-from cerflearn.estimators.training_data import to_dense
+from cerflearn.estimators.applications.inner_map import Transformer
+from cerflearn.estimators.applications.kernel_pca import RandomizedKernelPCA
+from cerflearn.estimators.input import read_data, to_dense
 
 
-class KernelAutoencoder(KernelCodes):
+class KernelAutoencoder(RandomizedKernelPCA):
     r"""Encode by kernel principal components, decode by ridge regression (section 4.2).
 
     .. math:: \mathrm{code}(x) = P_J^\top (\varphi(x) - \bar\varphi), \qquad
         \hat x = \bar x + B^\top \mathrm{code}(x),
 
     with the J principal directions :math:`P_J` of random features :math:`\varphi` and D ridge
-    regressors, the columns of B. One pass over blocks of rows gives both; a code costs the MACs of
-    the map and K J, a reconstruction J D more.
+    regressors, the columns of B. It is a :class:`RandomizedKernelPCA` that always has an inverse,
+    with the words of an autoencoder and a score of what is reconstructed. One pass over blocks of
+    rows gives codes and regressors; a code costs the MACs of the map and K J, a reconstruction J D
+    more.
 
     Parameters
     ----------
@@ -31,11 +34,12 @@ class KernelAutoencoder(KernelCodes):
         fewer where there are fewer.
     feature_map : transformer, default=None
         :math:`\varphi`: a map of cerflearn or any transformer, which is cloned and fitted on X as
-        a plain array. None: ``MaskedCERF(n_components=512)``. Its random state is drawn from
-        ``random_state`` if it is None.
+        a plain array. None: ``MaskedFourierFeatures(n_components=512)``. Its random state is drawn
+        from ``random_state`` if it is None.
     alpha : float, default=1e-3
-        Ridge of the regressors, in units of the mean variance of the codes: with :math:`\lambda`
-        the variances, weights are divided by :math:`\lambda_j + \alpha \bar\lambda`.
+        Ridge penalty of the regressors, beside the mean squared error over rows, in units of the
+        mean variance of the codes: with :math:`\lambda` the variances, weights are divided by
+        :math:`\lambda_j + \alpha \bar\lambda`.
     n_jobs : int, default=None
         Threads of ``fit`` and ``encode``: None is 1 unless in a ``joblib.parallel_config``, -1 all
         cores. The bits of the result do not depend on it.
@@ -47,19 +51,26 @@ class KernelAutoencoder(KernelCodes):
     feature_map_ : transformer
         The fitted map.
     components_ : ndarray of shape (n_components_, K)
-        Rows of :math:`P_J^\top`.
+        Rows of :math:`P_J^\top`, orthonormal; the largest entry of each is positive.
     mean_ : ndarray of shape (K,)
         :math:`\bar\varphi`.
-    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray
-        Of the codes, as in :class:`RandomizedKernelPCA`.
+    explained_variance_ : ndarray of shape (n_components_,)
+        Variance of each code.
+    explained_variance_ratio_ : ndarray of shape (n_components_,)
+        Its share of the variance of all features.
+    singular_values_ : ndarray of shape (n_components_,)
+        Singular values of the centred features.
     inverse_weights_ : ndarray of shape (n_components_, n_features)
         B.
     inverse_mean_ : ndarray of shape (n_features,)
         :math:`\bar x`.
     moments_ : CrossMoments
-        Means and second moments of features and inputs, which ``partial_fit`` adds to.
-    n_components_, n_samples_seen_ : int
-        Length of a code, and number of rows seen.
+        Means and second moments of features and inputs, which ``partial_fit`` adds to: a
+        dataclass of arrays, see :class:`cerflearn.linalg.moments.CrossMoments`.
+    n_components_ : int
+        Length of a code.
+    n_samples_seen_ : int
+        Number of rows seen.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -69,12 +80,21 @@ class KernelAutoencoder(KernelCodes):
     --------
     RandomizedKernelPCA : The codes alone.
     KernelImputer : Completing inputs of which some are missing.
+    sklearn.decomposition.PCA : Linear codes.
 
     Notes
     -----
     Decoding is linear, so linear PCA, whose codes are the best for it among linear ones, is hard to
     beat in squared error where its D J MACs are affordable: on digits it had a lower error with as
     many codes (``benchmarks/applications.py``).
+
+    References
+    ----------
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained
+    Optimization".
+
+    D. Lopez-Paz, S. Sra, A. Smola, Z. Ghahramani and B. Schoelkopf, "Randomized Nonlinear
+    Component Analysis", ICML 2014.
 
     Examples
     --------
@@ -88,31 +108,57 @@ class KernelAutoencoder(KernelCodes):
     True
     """
 
+    _without_effect: ClassVar[tuple[NoEffect, ...]] = ()
+
     def __init__(
         self,
         *,
-        n_components: Any = None,
-        feature_map: Any = None,
-        alpha: Any = 1e-3,
-        n_jobs: Any = None,
-        random_state: Any = None,
+        n_components: int | None = None,
+        feature_map: Transformer | None = None,
+        alpha: float = 1e-3,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
     ) -> None:
-        self.n_components = n_components
-        self.feature_map = feature_map
-        self.alpha = alpha
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        super().__init__(
+            n_components=n_components,
+            feature_map=feature_map,
+            alpha=alpha,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
 
-    def encode(self, X: Any) -> Any:
-        """Codes of X; the same as ``transform``."""
+    def encode(self, X: MatrixLike) -> Any:
+        """Compute codes of X; the same as ``transform``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data; float32 and float64 are kept, other types become float64.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Or the container chosen by ``set_output``.
+        """
         return self.transform(X)
 
-    def decode(self, codes: Any) -> FloatArray:
-        """Estimate inputs; the same as ``inverse_transform``."""
+    def decode(self, codes: MatrixLike) -> FloatArray:
+        """Estimate inputs from codes; the same as ``inverse_transform``.
+
+        Parameters
+        ----------
+        codes : array-like of shape (n_samples, n_components)
+            Codes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Estimated inputs, in the dtype of the codes.
+        """
         inputs: FloatArray = self.inverse_transform(codes)
         return inputs
 
-    def reconstruct(self, X: Any) -> FloatArray:
+    def reconstruct(self, X: MatrixLike) -> FloatArray:
         r"""Return what the codes of X keep of it.
 
         Parameters
@@ -127,8 +173,8 @@ class KernelAutoencoder(KernelCodes):
         """
         return self.decode(np.asarray(self.transform(X)))
 
-    def reconstruction_error(self, X: Any) -> float:
-        r"""Normalised error: 0 is perfect, 1 no better than the mean of the training data.
+    def reconstruction_error(self, X: MatrixLike) -> float:
+        r"""Compute the normalised error: 0 is perfect, 1 no better than the mean in training.
 
         .. math:: \frac{\sum_n |x_n - \hat x_n|^2}{\sum_n |x_n - \bar x|^2}
 
@@ -136,22 +182,33 @@ class KernelAutoencoder(KernelCodes):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data, best such as ``fit`` has not seen.
+
+        Returns
+        -------
+        float
+            Not negative; infinite if every row is the mean but is not reconstructed.
         """
         check_is_fitted(self, "components_")
         checked = read_data(self, X, reset=False)
         estimates = self.reconstruct(X)
+        largest = max(float(checked.max()), -float(checked.min()))
+        largest = max(largest, float(np.abs(self.inverse_mean_).max()))
+        # By a power of two, which costs no digits, so that squares are numbers at any scale.
+        exponent = -int(np.frexp(largest)[1])
+        mean = np.ldexp(self.inverse_mean_, exponent)
         lost = total = 0.0
         for start in range(0, len(estimates), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
-            rows = to_dense(checked[block])
-            lost += float(np.square(rows - estimates[block]).sum())
-            total += float(np.square(rows - self.inverse_mean_).sum())
+            rows = np.ldexp(to_dense(checked[block]), exponent)
+            guesses = np.ldexp(estimates[block].astype(np.float64, copy=False), exponent)
+            lost += float(np.square(rows - guesses).sum())
+            total += float(np.square(rows - mean).sum())
         if total == 0.0:  # every row is the mean itself
             return 0.0 if lost == 0.0 else float("inf")
         return lost / total
 
-    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
-        """Minus the normalised reconstruction error: higher is better, 0 at most.
+    def score(self, X: MatrixLike, y: Any = None) -> float:  # noqa: ARG002
+        """Return minus the normalised reconstruction error: higher is better, 0 at most.
 
         Parameters
         ----------
@@ -159,5 +216,10 @@ class KernelAutoencoder(KernelCodes):
             Data.
         y : Ignored
             Not used; present for API consistency.
+
+        Returns
+        -------
+        float
+            Minus :meth:`reconstruction_error`.
         """
         return -self.reconstruction_error(X)

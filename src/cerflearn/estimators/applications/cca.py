@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
-from cerflearn._typing import Float64Array, FloatArray
-from cerflearn._validation import check_integer, check_number, invalid, make_generator
+from cerflearn._typing import Float64Array, FloatArray, MatrixLike, RandomStateLike
+from cerflearn._validation import (
+    Constraint,
+    NoEffect,
+    Number,
+    Passes,
+    Whole,
+    check_effects,
+    check_parameters,
+    invalid,
+    make_generator,
+)
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.blocks import ComputedSource
-from cerflearn.engine.local import make_engine
+from cerflearn.engine.engines import make_engine
 from cerflearn.estimators.applications.inner_map import (
+    Transformer,
     check_inner_map,
+    check_moments,
     fit_inner_map,
     inner_features,
     project,
@@ -23,7 +35,7 @@ from cerflearn.estimators.cost import cost
 from cerflearn.estimators.input import check_n_jobs, read_data, thread_count, varying_inputs
 from cerflearn.features.cost import Cost, stored_cost
 from cerflearn.linalg.canonical import canonical_axes
-from cerflearn.linalg.moments import CrossMoments, moments_block
+from cerflearn.linalg.moments import CrossMoments, cross_moments_block
 
 
 class RandomizedKernelCCA(
@@ -47,13 +59,14 @@ class RandomizedKernelCCA(
         Number of canonical pairs.
     feature_map : transformer, default=None
         :math:`\varphi_x`: a map of cerflearn or any transformer, which is cloned and fitted on X
-        as a plain array. None: ``MaskedCERF(n_components=512)``. Its random state is drawn from
-        ``random_state`` if it is None.
+        as a plain array. None: ``MaskedFourierFeatures(n_components=512)``. Its random state is
+        drawn from ``random_state`` if it is None.
     y_feature_map : transformer, default=None
-        :math:`\varphi_y`. None: like ``feature_map``, but a draw of its own.
+        :math:`\varphi_y`, fitted on y. None: like ``feature_map``, but a draw of its own.
     alpha : float, default=0.1
-        Ridge, in units of the mean variance of the features of a view. Without it K features
-        correlate perfectly on K rows, whatever they are.
+        Ridge penalty of the squared weights of a view beside the variance of its variate, in
+        units of the mean variance of its features. Without it K features correlate perfectly on K
+        rows, whatever they are.
     n_jobs : int, default=None
         Threads of ``fit`` and ``transform``: None is 1 unless in a ``joblib.parallel_config``,
         -1 all cores. The bits of the result do not depend on it.
@@ -64,26 +77,43 @@ class RandomizedKernelCCA(
     ----------
     correlations_ : ndarray of shape (n_components_,)
         Canonical correlations of the training data with the ridge in place, descending.
-    feature_map_, y_feature_map_ : transformer
-        The fitted maps.
-    x_components_, y_components_ : ndarray of shape (n_components_, K)
-        Rows a and b; the largest entry of each a is positive.
-    x_mean_, y_mean_ : ndarray of shape (K,)
-        Means of the features.
+    feature_map_ : transformer
+        The fitted map of X.
+    y_feature_map_ : transformer
+        The fitted map of y.
+    x_components_ : ndarray of shape (n_components_, K_x)
+        Rows a; the largest entry of each is positive.
+    y_components_ : ndarray of shape (n_components_, K_y)
+        Rows b.
+    x_mean_ : ndarray of shape (K_x,)
+        Mean of the features of X.
+    y_mean_ : ndarray of shape (K_y,)
+        Mean of the features of y.
     n_components_ : int
         Number of pairs.
-    n_features_in_, n_features_y_ : int
-        Numbers of features of the views.
+    n_features_in_ : int
+        Number of features of X.
+    n_features_y_ : int
+        Number of features of y.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features of X, if all are strings.
 
     See Also
     --------
-    sklearn.cross_decomposition.CCA : Linear relations.
     RandomizedKernelPCA : One view.
+    sklearn.cross_decomposition.CCA : Linear relations.
+
+    References
+    ----------
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization".
+
+    D. Lopez-Paz, S. Sra, A. Smola, Z. Ghahramani and B. Schoelkopf, "Randomized Nonlinear
+    Component Analysis", ICML 2014.
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from cerflearn import RandomizedKernelCCA
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, size=(2000, 2))
     >>> Y = np.c_[X[:, 0] ** 2, rng.uniform(size=2000)]  # uncorrelated with X
@@ -92,15 +122,27 @@ class RandomizedKernelCCA(
     True
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "n_components": Whole("a positive integer"),
+        "feature_map": Passes(check_inner_map),
+        "y_feature_map": Passes(check_inner_map),
+        "alpha": Number(
+            "a number that is not negative, in units of the mean variance of the features",
+            at_least=0.0,
+        ),
+        "n_jobs": Passes(lambda _, value: check_n_jobs(value)),
+    }
+    _without_effect: ClassVar[tuple[NoEffect, ...]] = ()
+
     def __init__(
         self,
         *,
-        n_components: Any = 2,
-        feature_map: Any = None,
-        y_feature_map: Any = None,
-        alpha: Any = 0.1,
-        n_jobs: Any = None,
-        random_state: Any = None,
+        n_components: int = 2,
+        feature_map: Transformer | None = None,
+        y_feature_map: Transformer | None = None,
+        alpha: float = 0.1,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_components = n_components
         self.feature_map = feature_map
@@ -109,7 +151,7 @@ class RandomizedKernelCCA(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: MatrixLike, y: MatrixLike) -> Self:
         """Fit both maps, stream the moments of their features, and solve.
 
         Parameters
@@ -138,8 +180,8 @@ class RandomizedKernelCCA(
         self._solve(self._stream(X, Y))
         return self
 
-    def transform(self, X: Any, y: Any = None) -> Any:
-        """Canonical variates.
+    def transform(self, X: MatrixLike, y: MatrixLike = None) -> Any:
+        """Compute canonical variates.
 
         Parameters
         ----------
@@ -156,13 +198,15 @@ class RandomizedKernelCCA(
         first = self._first_variates(X)
         return first if y is None else (first, self._second_variates(y, len(first)))
 
-    def score(self, X: Any, y: Any) -> float:
-        """Mean over the pairs of the correlation of their variates.
+    def score(self, X: MatrixLike, y: MatrixLike) -> float:
+        """Return the mean over the pairs of the correlation of their variates.
 
         Parameters
         ----------
-        X, y : {array-like, sparse matrix}
-            The two views, best of rows that ``fit`` has not seen: at least two.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            First view, best of rows that ``fit`` has not seen: at least two.
+        y : {array-like, sparse matrix} of shape (n_samples, n_features_y) or (n_samples,)
+            Second view of the same rows.
 
         Returns
         -------
@@ -228,7 +272,9 @@ class RandomizedKernelCCA(
 
         source = ComputedSource(compute, int(X.shape[0]))
         engine = make_engine(source, thread_count(self.n_jobs, X.shape[0]))
-        return engine.map_reduce(moments_block, True)
+        moments = engine.map_reduce(cross_moments_block, True)
+        check_moments(moments)
+        return moments
 
     def _solve(self, moments: CrossMoments) -> None:
         """Set all fitted attributes from the moments."""
@@ -251,12 +297,8 @@ class RandomizedKernelCCA(
         self.x_components_ = axes.left
 
     def _check_parameters(self) -> None:
-        check_integer("n_components", self.n_components, "a positive integer")
-        check_inner_map("feature_map", self.feature_map)
-        check_inner_map("y_feature_map", self.y_feature_map)
-        must_be = "a number that is not negative, in units of the mean variance of the features"
-        check_number("alpha", self.alpha, must_be, at_least=0.0)
-        check_n_jobs(self.n_jobs)
+        check_parameters(self, self._constraints)
+        check_effects(self, self._without_effect)
 
     def _count_cost(self) -> Cost:
         """Cost of ``transform(X)``: the map of X, and outputs times pairs."""

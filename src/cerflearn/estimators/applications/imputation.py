@@ -14,21 +14,22 @@ from cerflearn._typing import BoolArray, Float64Array
 from cerflearn._validation import invalid
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.blocks import BLOCK_ROWS, ArraySource, ComputedSource
-from cerflearn.engine.local import make_engine
+from cerflearn.engine.engines import make_engine
 from cerflearn.estimators.applications.inner_map import fit_inner_map, inner_features
 from cerflearn.estimators.cost import cost
 from cerflearn.features.cost import Cost, stored_cost
 from cerflearn.linalg.columns import ColumnFits, HiddenColumns, fit_columns
-from cerflearn.linalg.moments import moments_block
+from cerflearn.linalg.moments import cross_moments_block
 from cerflearn.linalg.principal import principal_axes
 
-ALPHAS = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
-"""Penalties that ``alpha="cv"`` tries."""
+IMPUTER_ALPHAS = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
+"""Penalties that ``alpha="auto"`` tries."""
 
 FARTHEST = 5.0
 """Inputs farther from their mean, in standard deviations, are read as this."""
 
-_CONSTANT = 1e-12  # a spread of this share of the mean is rounding
+_ROUNDING_SPREAD = 1e-12  # a spread of this share of the mean is rounding
+_LEAST_SPREAD = float(np.sqrt(np.finfo(np.float64).tiny))  # its square has all its digits
 _BLOCK_COLUMNS = 8  # columns of one piece of work
 
 
@@ -67,7 +68,7 @@ class StageOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
+class ImputationStage:
     r"""One step of completion: :math:`\hat x = W^\top (P [\varphi(x), s x] - m) + b`.
 
     Attributes
@@ -112,26 +113,49 @@ class Stage:
         return cost(self.feature_map) + head
 
 
-def standardise(X: Any, missing: BoolArray) -> tuple[Float64Array, Float64Array, Float64Array]:
+def column_label(column: int, names: Any) -> str:
+    """``Column 3``, with its name if columns have names, for messages."""
+    return f"Column {column}" if names is None else f"Column {column} ({names[column]!r})"
+
+
+def standardise(
+    X: Any, missing: BoolArray, names: Any = None
+) -> tuple[Float64Array, Float64Array, Float64Array]:
     """X in units of its known values, 0 where missing; their means and standard deviations.
 
-    The standard deviation of a constant column is given as 1.
+    The standard deviation of a constant column is given as 1. Columns that vary by so much, or by
+    so little, that their variance is no number are refused.
     """
     known = np.where(missing, 0.0, X).astype(np.float64, copy=False)
     counts = (~missing).sum(axis=0)
-    means = known.sum(axis=0) / counts
-    values = np.where(missing, 0.0, known - means)
-    spread = np.sqrt(np.square(values).sum(axis=0) / counts)
-    # The mean of a constant column may differ from its value by rounding.
-    constant = spread <= _CONSTANT * np.abs(means)
+    highest = np.where(missing, -np.inf, known).max(axis=0)
+    varies: BoolArray = highest > np.where(missing, np.inf, known).min(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):  # refused below
+        means = np.where(varies, known.sum(axis=0) / counts, highest)
+        values = np.where(missing, 0.0, known - means)
+        spread = np.sqrt(np.square(values).sum(axis=0) / counts)
+    _check_spread(varies, spread, names)
+    constant = ~varies | (spread <= _ROUNDING_SPREAD * np.abs(means))
     scales = np.where(constant, 1.0, spread)
     return np.where(constant, 0.0, values / scales), means, scales
 
 
+def _check_spread(varies: BoolArray, spread: Float64Array, names: Any) -> None:
+    """Refuse columns that vary, but whose variance is infinite or below normal numbers."""
+    refused = np.flatnonzero(varies & ~((spread >= _LEAST_SPREAD) & (spread < np.inf)))
+    if len(refused):
+        column = int(refused[0])
+        much = "too little" if spread[column] < _LEAST_SPREAD else "too much"
+        raise ValueError(
+            f"{column_label(column, names)} of X varies {much} for its variance to be a number: "
+            "scale X, for example with StandardScaler."
+        )
+
+
 def stage_inputs(feature_map: Any, linear_scale: float, filled: Float64Array) -> Float64Array:
     """Features of filled rows, and the rows themselves where the linear part is wanted."""
-    # Columns that hardly ever vary have values of many standard deviations, which would drown all
-    # others.
+    # Columns that hardly ever vary have values of many standard deviations, which would outweigh
+    # all others.
     filled = np.clip(filled, -FARTHEST, FARTHEST)
     features = inner_features(feature_map, filled)
     if linear_scale == 0.0:
@@ -145,7 +169,7 @@ def train_stages(
     hidden: BoolArray,
     options: StageOptions,
     rng: np.random.Generator,
-) -> tuple[list[Stage], list[float]]:
+) -> tuple[list[ImputationStage], list[float]]:
     """Train stage after stage on copies of the rows in which known values are hidden.
 
     Parameters
@@ -157,13 +181,13 @@ def train_stages(
     hidden : ndarray of shape (n_copies, n_samples, n_features), bool
         Known values hidden in each copy.
     options : StageOptions
-        How.
+        How stages are trained.
     rng : numpy.random.Generator
         For the maps.
 
     Returns
     -------
-    stages : list of Stage
+    stages : list of ImputationStage
         Perhaps none, if nothing beats the means.
     errors : list of float
         After each stage, the cross-validated error of the hidden values divided by that of their
@@ -173,7 +197,7 @@ def train_stages(
     rows = np.where(hidden, 0.0, values).reshape(-1, n_features)
     absent = (hidden | missing).reshape(-1, n_features)
     flat = hidden.reshape(-1, n_features)
-    stages: list[Stage] = []
+    stages: list[ImputationStage] = []
     errors: list[float] = []
     for _ in range(options.max_iter if hidden.any() else 0):
         feature_map = fit_inner_map(options.feature_map, rows[:n_samples], None, rng)
@@ -197,12 +221,14 @@ def _train_stage(
     values: Float64Array,
     hidden: BoolArray,
     options: StageOptions,
-) -> tuple[Stage, float]:
+) -> tuple[ImputationStage, float]:
     """Principal codes of the filled rows, and regressors from them; with the error."""
     # The linear part has a total variance of about 1, as the features have.
     scale = 1.0 / np.sqrt(rows.shape[1]) if options.linear_part else 0.0
     components, mean = _encoder(feature_map, scale, rows, options)
-    unfinished = Stage(feature_map, scale, components, mean, np.zeros((0, 0)), np.zeros(0))
+    unfinished = ImputationStage(
+        feature_map, scale, components, mean, np.zeros((0, 0)), np.zeros(0)
+    )
     codes = np.empty((len(rows), len(components)))
     for start in range(0, len(rows), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
@@ -211,7 +237,7 @@ def _train_stage(
     columns, best = np.arange(len(fits.errors)), fits.errors.argmin(axis=1)
     lost, total = fits.errors[columns, best].sum(), fits.energies.sum()
     weights, alphas = fits.weights[columns, best], options.alphas[best]
-    stage = Stage(feature_map, scale, components, mean, weights, alphas)
+    stage = ImputationStage(feature_map, scale, components, mean, weights, alphas)
     return stage, float(lost / total) if total > 0.0 else 1.0
 
 
@@ -224,7 +250,7 @@ def _encoder(
         return stage_inputs(feature_map, scale, rows[start:stop]), np.empty((stop - start, 0))
 
     engine = make_engine(ComputedSource(compute, len(rows)), options.n_threads)
-    moments = engine.map_reduce(moments_block, False)
+    moments = engine.map_reduce(cross_moments_block, False)
     n_codes = min(options.n_components, len(moments.left_mean))
     if n_codes < options.n_components and not options.may_be_fewer:
         raise invalid(
@@ -243,7 +269,9 @@ def _regress(task: HiddenColumns, n_threads: int) -> ColumnFits:
     return make_engine(columns, n_threads).map_reduce(fit_columns, task)
 
 
-def complete(stages: list[Stage], filled: Float64Array, missing: BoolArray) -> Float64Array:
+def complete(
+    stages: list[ImputationStage], filled: Float64Array, missing: BoolArray
+) -> Float64Array:
     """Rows (n_samples, n_features) after all stages, in blocks of rows."""
     completed = np.empty_like(filled)
     with one_thread_blas():
@@ -254,3 +282,11 @@ def complete(stages: list[Stage], filled: Float64Array, missing: BoolArray) -> F
                 rows = stage.complete(rows, missing[block])
             completed[block] = rows
     return completed
+
+
+def check_range(found: Float64Array, dtype: np.dtype[Any]) -> None:
+    """Refuse values to fill in that the dtype of X cannot hold."""
+    if len(found) and not np.abs(found).max() <= np.finfo(dtype).max:
+        raise ValueError(
+            f"The values to fill in are beyond the range of {dtype}: pass float64, or scale X."
+        )

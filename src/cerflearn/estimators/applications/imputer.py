@@ -2,35 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.impute import MissingIndicator
 from sklearn.utils.validation import check_is_fitted
 
-from cerflearn._typing import BoolArray, Float64Array
+from cerflearn._typing import BoolArray, Float64Array, MatrixLike, RandomStateLike
 from cerflearn._validation import (
-    check_flag,
-    check_integer,
-    check_number,
+    Constraint,
+    Flag,
+    NoEffect,
+    Number,
+    Passes,
+    Whole,
+    check_effects,
+    check_parameters,
     make_generator,
 )
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.estimators.applications.imputation import (
-    ALPHAS,
-    Stage,
+    IMPUTER_ALPHAS,
+    ImputationStage,
     StageOptions,
+    check_range,
+    column_label,
     complete,
     standardise,
     train_stages,
 )
-from cerflearn.estimators.applications.inner_map import check_inner_map
-from cerflearn.estimators.applications.patterns import check_patterns, hide_values
+from cerflearn.estimators.applications.inner_map import Transformer, check_inner_map
+from cerflearn.estimators.applications.patterns import (
+    check_missing_values,
+    check_patterns,
+    has_one_pattern,
+    hide_values,
+    is_nan,
+)
 from cerflearn.estimators.input import check_n_jobs, read_data, thread_count
 from cerflearn.features.cost import Cost
 
-_DEFAULT_CODES, _DEFAULT_ROWS, _MOST_COPIES = 100, 20_000, 4
+_IMPUTER_CODES, _IMPUTER_ROWS, _MOST_COPIES = 100, 20_000, 4
 
 
 class KernelImputer(
@@ -56,13 +70,15 @@ class KernelImputer(
         or fewer for few rows (half their number) or few outputs.
     feature_map : transformer, default=None
         :math:`\varphi`: a map of cerflearn or any transformer, cloned and fitted on filled,
-        standardised rows, with a new draw in each stage. None: ``MaskedCERF(n_components=512)``.
+        standardised rows, with a new draw in each stage. None:
+        ``MaskedFourierFeatures(n_components=512)``.
     linear_part : bool, default=True
         Whether codes are made of :math:`[\varphi(\tilde x), \tilde x / \sqrt D]`; False: of
         :math:`\varphi` alone, as in the paper.
-    alpha : float or "cv", default="cv"
-        Ridge of the regressors, in units of the mean variance of the codes. ``"cv"``: for each
-        column and stage the best of .01 to 10 by cross-validation.
+    alpha : float or "auto", default="auto"
+        Ridge penalty of the regressors, beside the mean squared error over rows, in units of the
+        mean variance of the codes. ``"auto"``: for each column and stage the best of .01 to 10
+        by cross-validation.
     patterns : None, float or array-like of bool, default=None
         What to hide in training. None: what other rows miss (and each column that no row misses
         in some rows of one more copy), or .2 of the values at random if none is missing in
@@ -70,13 +86,14 @@ class KernelImputer(
         or (n_patterns, n_features): these patterns, True where missing; ``transform`` then
         refuses rows that miss other columns.
     n_copies : int, default=None
-        Copies of the training rows, in each of which other values are hidden; 1 if ``patterns`` is
-        one pattern. None: as many as give 20,000 rows, from 1 to 4. Memory is a few times this
-        many X in float64.
+        Copies of the training rows, in each of which other values are hidden. None: as many as
+        give 20,000 rows, from 1 to 4. No effect if ``patterns`` is one pattern: copies would be
+        equal, and there is one. Memory is a few times this many X in float64.
     max_iter : int, default=8
         Most stages.
     tol : float, default=0.03
-        Stop when a stage lowers the cross-validated error by less than this share.
+        Stop when a stage lowers the cross-validated error by less than this share. No effect with
+        ``max_iter=1``.
     missing_values : number or np.nan, default=np.nan
         What stands for a missing value.
     add_indicator : bool, default=False
@@ -94,14 +111,16 @@ class KernelImputer(
         Means of the known values: the first guess.
     scale_ : ndarray of shape (n_features,)
         Their standard deviations; 1 where constant.
-    stages_ : list of Stage
-        Map, codes and regressors of each stage.
+    stages_ : list of ImputationStage
+        Map, codes and regressors of each stage: dataclasses of arrays, see
+        :class:`cerflearn.estimators.applications.imputation.ImputationStage`.
     errors_ : ndarray of shape (n_iter_,)
         After each stage, the cross-validated squared error of hidden values divided by that of the
         means, in units of the standard deviations. Rows hidden in one fold were filled with the
         help of the others from the second stage on: optimistic as an estimate of the error.
     alphas_ : ndarray of shape (n_iter_, n_features)
-        Penalty of each column in each stage.
+        Penalty of each column in each stage, in the units of ``alpha``, which is one number for
+        all of them.
     n_iter_ : int
         Number of stages; 0 if nothing beats the means.
     indicator_ : MissingIndicator or None
@@ -125,8 +144,13 @@ class KernelImputer(
     needs :math:`O(N (K + D)^2)` operations a stage for the codes and :math:`O(h J^2)` for h hidden
     values.
 
+    References
+    ----------
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization".
+
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import load_digits
     >>> from cerflearn import KernelImputer
     >>> rng = np.random.default_rng(0)
@@ -137,23 +161,50 @@ class KernelImputer(
     np.False_
     """
 
-    stages_: list[Stage]
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "n_components": Whole("a positive integer or None", also=(None,)),
+        "feature_map": Passes(check_inner_map),
+        "linear_part": Flag(),
+        "alpha": Number("'auto' or a number that is not negative", at_least=0.0, also=("auto",)),
+        "n_copies": Whole("a positive integer or None", also=(None,)),
+        "max_iter": Whole("a positive integer"),
+        "tol": Number("a number of at least 0 and at most 1", at_least=0.0, at_most=1.0),
+        "missing_values": Passes(check_missing_values),
+        "add_indicator": Flag(),
+        "n_jobs": Passes(lambda _, value: check_n_jobs(value)),
+    }
+    _without_effect: ClassVar[tuple[NoEffect, ...]] = (
+        NoEffect(
+            "n_copies",
+            "patterns",
+            lambda estimator: has_one_pattern(estimator.patterns),
+            "all copies would be equal; leave n_copies out, or pass more patterns",
+        ),
+        NoEffect(
+            "tol",
+            "max_iter",
+            lambda estimator: estimator.max_iter == 1,
+            "there is no second stage to stop before; leave tol out, or pass a larger max_iter",
+        ),
+    )
+
+    stages_: list[ImputationStage]
 
     def __init__(
         self,
         *,
-        n_components: Any = None,
-        feature_map: Any = None,
-        linear_part: Any = True,
-        alpha: Any = "cv",
-        patterns: Any = None,
-        n_copies: Any = None,
-        max_iter: Any = 8,
-        tol: Any = 0.03,
-        missing_values: Any = np.nan,
-        add_indicator: Any = False,
-        n_jobs: Any = None,
-        random_state: Any = None,
+        n_components: int | None = None,
+        feature_map: Transformer | None = None,
+        linear_part: bool = True,
+        alpha: float | Literal["auto"] = "auto",
+        patterns: float | ArrayLike | None = None,
+        n_copies: int | None = None,
+        max_iter: int = 8,
+        tol: float = 0.03,
+        missing_values: float = np.nan,
+        add_indicator: bool = False,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_components = n_components
         self.feature_map = feature_map
@@ -168,7 +219,7 @@ class KernelImputer(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+    def fit(self, X: MatrixLike, y: Any = None) -> Self:  # noqa: ARG002
         """Learn to predict each column from the others.
 
         Parameters
@@ -194,10 +245,9 @@ class KernelImputer(
             indicator = MissingIndicator(missing_values=self.missing_values, error_on_new=False)
             self.indicator_ = indicator.fit(X)
         self._covered = np.any(patterns, axis=0) if isinstance(patterns, np.ndarray) else None
-        values, self.statistics_, self.scale_ = standardise(X, missing)
-        # Copies with the only pattern there is would all be equal.
-        one_pattern = isinstance(patterns, np.ndarray) and len(patterns) == 1
-        n_copies = 1 if one_pattern else self._copies(len(X))
+        names = getattr(self, "feature_names_in_", None)
+        values, self.statistics_, self.scale_ = standardise(X, missing, names)
+        n_copies = 1 if has_one_pattern(self.patterns) else self._copies(len(X))
         hidden = hide_values(missing, patterns, n_copies, rng)
         with one_thread_blas():
             stages, errors = train_stages(values, missing, hidden, self._options(values), rng)
@@ -207,7 +257,7 @@ class KernelImputer(
         self.stages_ = stages
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: MatrixLike) -> Any:
         """Fill in what is missing; values that are there are returned as they are.
 
         Parameters
@@ -232,9 +282,11 @@ class KernelImputer(
         completed = X.copy()
         if len(rows):
             absent = missing[rows]
-            filled = (X[rows].astype(np.float64) - self.statistics_) / self.scale_
+            with np.errstate(over="ignore"):  # values that far away are read as 5 deviations
+                filled = (X[rows].astype(np.float64) - self.statistics_) / self.scale_
             filled[absent] = 0.0
             found = complete(self.stages_, filled, absent) * self.scale_ + self.statistics_
+            check_range(found[absent], completed.dtype)
             completed[rows] = np.where(absent, found, completed[rows])
         if self.indicator_ is None:
             return completed
@@ -242,12 +294,17 @@ class KernelImputer(
         return np.hstack([completed, flags])
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the inputs, and of the indicators if there are any.
+        """Return names of the inputs, and of the indicators if there are any.
 
         Parameters
         ----------
         input_features : array-like of str, default=None
             Names of the inputs; those seen in ``fit`` by default, or x0, x1 and so on.
+
+        Returns
+        -------
+        ndarray of shape (n_outputs,), str
+            One name for each column of ``transform``.
         """
         check_is_fitted(self, "stages_")
         names = super().get_feature_names_out(input_features)
@@ -259,7 +316,7 @@ class KernelImputer(
         """X as an array, float32 or float64, and where it misses values."""
         X = read_data(self, X, reset=reset, incomplete=True)
         missing: BoolArray = np.isnan(X)
-        if not _is_nan(self.missing_values):
+        if not is_nan(self.missing_values):
             if missing.any():
                 raise ValueError(
                     f"Input X contains NaN, but missing_values={self.missing_values!r}: pass "
@@ -274,50 +331,35 @@ class KernelImputer(
             raise ValueError("X has one sample (n_samples = 1): KernelImputer needs two or more.")
         empty = np.flatnonzero(missing.all(axis=0))
         if len(empty):
-            column = int(empty[0])
-            names = getattr(self, "feature_names_in_", None)
-            name = f" ({names[column]!r})" if names is not None else ""
+            label = column_label(int(empty[0]), getattr(self, "feature_names_in_", None))
             raise ValueError(
-                f"Column {column}{name} of X has no value at all in the {len(X)} training rows: "
+                f"{label} of X has no value at all in the {len(X)} training rows: "
                 "drop it, or fill it with a constant."
             )
 
     def _copies(self, n_samples: int) -> int:
         if self.n_copies is not None:
             return int(self.n_copies)
-        return int(np.clip(_DEFAULT_ROWS // n_samples, 1, _MOST_COPIES))
+        return int(np.clip(_IMPUTER_ROWS // n_samples, 1, _MOST_COPIES))
 
     def _options(self, values: Float64Array) -> StageOptions:
         n_codes = self.n_components
         if n_codes is None:
-            n_codes = max(1, min(_DEFAULT_CODES, len(values) // 2))
+            n_codes = max(1, min(_IMPUTER_CODES, len(values) // 2))
         return StageOptions(
             feature_map=self.feature_map,
             n_components=int(n_codes),
             may_be_fewer=self.n_components is None,
             linear_part=bool(self.linear_part),
-            alphas=ALPHAS if isinstance(self.alpha, str) else np.array([float(self.alpha)]),
+            alphas=IMPUTER_ALPHAS if isinstance(self.alpha, str) else np.array([float(self.alpha)]),
             max_iter=int(self.max_iter),
             tol=float(self.tol),
             n_threads=thread_count(self.n_jobs, len(values)),
         )
 
     def _check_parameters(self) -> None:
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, "a positive integer or None")
-        check_inner_map("feature_map", self.feature_map)
-        check_flag("linear_part", self.linear_part)
-        if not (isinstance(self.alpha, str) and self.alpha == "cv"):
-            must_be = "'cv' or a number that is not negative"
-            check_number("alpha", self.alpha, must_be, at_least=0.0)
-        if self.n_copies is not None:
-            check_integer("n_copies", self.n_copies, "a positive integer or None")
-        check_integer("max_iter", self.max_iter, "a positive integer")
-        check_number("tol", self.tol, "a number of at least 0 and at most 1", at_least=0, at_most=1)
-        if not _is_nan(self.missing_values):
-            check_number("missing_values", self.missing_values, "a number or np.nan")
-        check_flag("add_indicator", self.add_indicator)
-        check_n_jobs(self.n_jobs)
+        check_parameters(self, self._constraints)
+        check_effects(self, self._without_effect)
 
     def _count_cost(self) -> Cost:
         """Cost of completing a row of which any value may be missing: all stages."""
@@ -325,10 +367,6 @@ class KernelImputer(
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = _is_nan(self.missing_values)
+        tags.input_tags.allow_nan = is_nan(self.missing_values)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float | np.floating) and bool(np.isnan(value))

@@ -5,7 +5,7 @@ Inner maps see plain arrays, whatever container the outer estimator was given.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import issparse
@@ -14,17 +14,27 @@ from sklearn.utils import get_tags
 
 from cerflearn._typing import Float64Array, FloatArray
 from cerflearn._validation import invalid
-from cerflearn.engine.base import Engine
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.blocks import BLOCK_ROWS, ComputedSource
-from cerflearn.engine.local import make_engine
+from cerflearn.engine.engines import Engine, make_engine
+from cerflearn.estimators.input import to_dense
 from cerflearn.estimators.maps.masked import MaskedFourierFeatures
 from cerflearn.estimators.maps.random_feature_map import RandomFeatureMap
 from cerflearn.estimators.teachers import seeded
-from cerflearn.estimators.training_data import batch_features, to_dense
+from cerflearn.linalg.moments import CrossMoments
 
-DEFAULT_OUTPUTS = 512
+INNER_OUTPUTS = 512
 """Outputs of the map that is used if none is given."""
+
+
+class Transformer(Protocol):
+    """What ``feature_map`` may be: an estimator of features, ours or scikit-learn's."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn from rows of X."""
+
+    def transform(self, X: Any) -> Any:
+        """Return one row of features for each row of X."""
 
 
 def check_inner_map(name: str, feature_map: Any) -> None:
@@ -44,13 +54,23 @@ def needs_target(feature_map: Any) -> bool:
     return bool(get_tags(feature_map).target_tags.required)
 
 
+def check_moments(moments: CrossMoments) -> None:
+    """Refuse features that overflow when they are squared and summed."""
+    for scatter in (moments.left_scatter, moments.cross_scatter, moments.right_scatter):
+        if scatter is not None and not np.isfinite(scatter).all():
+            raise ValueError(
+                "The features of feature_map are too large for their variance to be a number: "
+                "choose another map, or scale its output, for example with StandardScaler."
+            )
+
+
 def fit_inner_map(feature_map: Any, X: Any, y: Any, rng: np.random.Generator) -> Any:
     """Fit a clone of ``feature_map`` whose missing random states are drawn from ``rng``.
 
     None is a :class:`MaskedFourierFeatures` of 512 outputs.
     """
     if feature_map is None:
-        feature_map = MaskedFourierFeatures(n_components=DEFAULT_OUTPUTS)
+        feature_map = MaskedFourierFeatures(n_components=INNER_OUTPUTS)
     return seeded(clone(feature_map), rng).fit(X, y)
 
 
@@ -60,7 +80,7 @@ def inner_features(fitted: Any, rows: Any) -> Float64Array:
         sparse: Any = fitted.feature_map_.transform_sparse(rows.astype(np.float64))
         return np.asarray(sparse, dtype=np.float64)
     if isinstance(fitted, RandomFeatureMap):
-        return batch_features(fitted.feature_map_, to_dense(rows))
+        return fitted.feature_map_.transform_batch(to_dense(rows))
     output = fitted.transform(rows)
     output = output.toarray() if issparse(output) else output
     features = np.ascontiguousarray(output, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Which known values a training copy hides."""
+"""What is missing, and which known values a training copy hides."""
 
 from __future__ import annotations
 
@@ -13,6 +13,26 @@ DEFAULT_SHARE = 0.2
 """Share of the values that is hidden at random if training data are complete, as in the paper."""
 
 
+def is_nan(value: Any) -> bool:
+    """Whether a mark of missing values is NaN."""
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def check_missing_values(name: str, value: Any) -> None:
+    """Refuse a mark of missing values that is no number."""
+    if not is_nan(value):
+        check_number(name, value, "a number or np.nan")
+
+
+def has_one_pattern(patterns: Any) -> bool:
+    """Whether ``patterns`` is an array of a single pattern."""
+    try:
+        shape = np.shape(patterns)
+    except ValueError:  # rows of different lengths, which check_patterns refuses
+        return False
+    return len(shape) == 1 or (len(shape) == 2 and shape[0] == 1)
+
+
 def check_patterns(patterns: Any, n_features: int) -> float | BoolArray | None:
     """Return ``patterns`` as None, a share, or an array (n_patterns, n_features) of bool."""
     if patterns is None:
@@ -21,12 +41,15 @@ def check_patterns(patterns: Any, n_features: int) -> float | BoolArray | None:
         "None, a number above 0 and below 1, or an array of True and False of shape "
         f"({n_features},) or (n_patterns, {n_features})"
     )
+    try:
+        table = np.atleast_2d(np.asarray(patterns))
+    except ValueError as error:  # rows of different lengths
+        raise invalid("patterns", patterns, must_be) from error
     if np.ndim(patterns) == 0:
         share = check_number("patterns", patterns, must_be, above=0.0, at_most=1.0)
         if share == 1.0:
             raise invalid("patterns", patterns, must_be)
         return share
-    table = np.atleast_2d(np.asarray(patterns))
     if table.dtype != np.bool_ or table.ndim != 2 or table.shape[1] != n_features:
         raise ValueError(f"patterns of shape {np.shape(patterns)} are not valid: pass {must_be}.")
     if not table.any(axis=1).all():

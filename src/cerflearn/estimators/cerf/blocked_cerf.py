@@ -105,13 +105,13 @@ class BlockedCERF(LearnedFeatureMap):
         others are counted anyway. Up to 16 blocks of 128 outputs together are then exchanged for
         others while that brings inner products closer to the teacher's, which takes up to about
         a second.
-    verbose : int, default=0
-        Above 0: print a line after each stage.
     n_jobs : int, default=None
         Threads of ``fit`` and ``transform``: None is 1 unless in a ``joblib.parallel_config``,
         -1 all cores. The bits of the result do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the draw.
+    verbose : int, default=0
+        Above 0: print a line after each stage.
 
     Attributes
     ----------

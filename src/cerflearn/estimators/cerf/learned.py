@@ -22,18 +22,23 @@ from cerflearn._validation import (
     invalid,
     make_generator,
 )
-from cerflearn.engine.base import Engine
 from cerflearn.engine.blas import one_thread_blas
-from cerflearn.engine.local import make_engine
+from cerflearn.engine.blocks import BlockSource, CachedSource, ComputedSource
+from cerflearn.engine.engines import Engine, make_engine
 from cerflearn.estimators.cerf.callbacks import CallbackSupport, StageReports, with_callbacks
 from cerflearn.estimators.cerf.candidates import Candidates, Selection
 from cerflearn.estimators.cerf.nnls_weights import weigh
 from cerflearn.estimators.cerf.selectors import Selector, make_selector
 from cerflearn.estimators.gamma import resolve_law
-from cerflearn.estimators.input import read_data, varying_inputs
+from cerflearn.estimators.input import TrainingData, read_data, varying_inputs
 from cerflearn.estimators.maps.random_feature_map import KERNEL_EFFECTS, RandomFeatureMap
-from cerflearn.estimators.teachers import TeacherLike, check_teacher, make_teacher, reads_target
-from cerflearn.estimators.training_data import TrainingData, block_source
+from cerflearn.estimators.teachers import (
+    Teacher,
+    TeacherLike,
+    check_teacher,
+    make_teacher,
+    reads_target,
+)
 from cerflearn.features.base import FeatureMap, equal_amplitudes, outputs_of, projections_for
 from cerflearn.learning.normalization import ConstantColumnsError
 
@@ -43,6 +48,7 @@ DEFAULT_FRACTION = 0.4
 MOST_CANDIDATES = 2**14
 """Candidate columns of which one matrix of products takes 2 GiB."""
 
+_MOST_COUNTED = 1e12  # candidates that an error counts
 _SMALLEST_ERROR = 1e-12  # its logarithm stands for that of a teacher explained in full
 
 _LEARNED_ATTRIBUTES = ("rotation_", "scale_", "lower_bounds_", "errors_", "n_iter_")
@@ -64,13 +70,14 @@ LEARNING_CONSTRAINTS: dict[str, Constraint] = {
 """What the parameters of learning must be; the selector checks its own."""
 
 
-def _is_random(selector: Any) -> bool:
+def is_random(selector: Any) -> bool:
+    """Whether nothing is chosen, as features are kept as they are drawn."""
     return isinstance(selector, str) and selector == "random"
 
 
 def without_selection(parameter: str, remedy: str) -> NoEffect:
     """Make the entry of a parameter that ``selector="random"`` never reads."""
-    return NoEffect(parameter, "selector", lambda estimator: _is_random(estimator.selector), remedy)
+    return NoEffect(parameter, "selector", lambda estimator: is_random(estimator.selector), remedy)
 
 
 _ALL_KEPT = "random features are kept as they are drawn; pass a selector such as 'greedy'"
@@ -125,7 +132,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
             The fitted estimator.
         """
         self._check_parameters()
-        selector = None if _is_random(self.selector) else make_selector(self.selector)
+        selector = None if is_random(self.selector) else make_selector(self.selector)
         rng = make_generator(self.random_state)
         # A fit that fails leaves an estimator that is not fitted, never an old map and a new width.
         for name in ("feature_map_", *_LEARNED_ATTRIBUTES):
@@ -164,7 +171,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
         candidates = self._draw_candidates(data.X, rng)
         drawn = candidates.feature_map
         teacher = make_teacher(self.teacher, data, self.law_, drawn.n_outputs, drawn.paired, rng)
-        source = block_source(data, teacher.rows, drawn, int(selector.cache_bytes))
+        source = embedding_source(data, teacher, drawn, int(selector.cache_bytes))
         engine = make_engine(source, self._n_threads(data.n_samples))
         try:
             selection = selector._select(engine, candidates, reports.stage)
@@ -225,7 +232,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
 
     def _read(self, X: MatrixLike, y: Any) -> TrainingData:
         """Check X, and y where labels are the teacher."""
-        needs_target = not _is_random(self.selector) and reads_target(self.teacher)
+        needs_target = not is_random(self.selector) and reads_target(self.teacher)
         if needs_target and y is None:
             raise ValueError(
                 f"teacher={self.teacher!r} requires y to be passed, but the target y is None."
@@ -269,16 +276,27 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
                 )
             asked = float(self.n_candidates)
         else:
-            given = self.selected_fraction
-            asked = np.ceil(n_outputs / (DEFAULT_FRACTION if given is None else float(given)))
-        if asked > MOST_CANDIDATES:
-            raise ValueError(
-                f"{asked:,.0f} candidate columns are too many for selector={self.selector!r}, "
-                f"which needs matrices of as many rows and columns: at most {MOST_CANDIDATES:,}. "
-                "Ask for fewer outputs or candidates, or pass selector='random'."
-            )
+            asked = np.ceil(n_outputs / self._fraction)
+        self._check_candidates(asked)
         paired = bool(self.paired)
         return outputs_of(projections_for(int(asked), paired), paired)
+
+    @property
+    def _fraction(self) -> float:
+        """Outputs divided by candidates, where the latter are not given."""
+        given = self.selected_fraction
+        return DEFAULT_FRACTION if given is None else float(given)
+
+    def _check_candidates(self, asked: float, *, or_more: bool = False) -> None:
+        """Refuse more candidate columns than can be learned from."""
+        if asked > MOST_CANDIDATES:
+            over = "More than " if or_more or asked > _MOST_COUNTED else ""
+            raise ValueError(
+                f"{over}{min(asked, _MOST_COUNTED):,.0f} candidate columns are too many for "
+                f"selector={self.selector!r}, which needs matrices of as many rows and columns: at "
+                f"most {MOST_CANDIDATES:,}. Ask for fewer outputs or candidates, or pass "
+                "selector='random'."
+            )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -288,5 +306,33 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = not _is_random(self.selector) and reads_target(self.teacher)
+        tags.target_tags.required = not is_random(self.selector) and reads_target(self.teacher)
         return tags
+
+
+def embedding_source(
+    data: TrainingData,
+    teacher: Teacher,
+    learner_map: FeatureMap,
+    cache_bytes: int,
+) -> BlockSource:
+    """Blocks of teacher (b, n_outputs) and learner (b, n_candidates), kept where they fit.
+
+    Parameters
+    ----------
+    data : TrainingData
+        The rows.
+    teacher : Teacher
+        What is imitated.
+    learner_map : FeatureMap
+        The candidates.
+    cache_bytes : int
+        Most memory of kept blocks; 0 computes them anew in every pass. Same bits either way.
+    """
+
+    def compute(start: int, stop: int) -> tuple[Float64Array, Float64Array]:
+        learner = learner_map.transform_batch(data.dense(start, stop))
+        return teacher.rows(start, stop), learner
+
+    source = ComputedSource(compute, data.n_samples)
+    return CachedSource(source, cache_bytes) if cache_bytes > 0 else source

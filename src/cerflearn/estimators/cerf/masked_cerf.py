@@ -14,6 +14,7 @@ from cerflearn.estimators.cerf.learned import (
     LEARNING_CONSTRAINTS,
     LearnedFeatureMap,
     SelectorLike,
+    is_random,
 )
 from cerflearn.estimators.cerf.selectors import CVEM
 from cerflearn.estimators.gamma import GammaLike, KernelLike
@@ -21,6 +22,7 @@ from cerflearn.estimators.input import varying_inputs
 from cerflearn.estimators.maps.masked import MASK_CONSTRAINTS, masked_sampler
 from cerflearn.estimators.maps.random_feature_map import OUTPUT_CONSTRAINTS
 from cerflearn.estimators.teachers import TeacherLike
+from cerflearn.features.base import outputs_of
 from cerflearn.features.masked import MaskedMap
 from cerflearn.features.masked_sampler import MaskedSampler, MaskPlan
 
@@ -102,14 +104,14 @@ class MaskedCERF(LearnedFeatureMap):
         the non-negative weights for which inner products of different rows are closest to the
         teacher's, where outputs with weight 0 are replaced by the next candidates as long as there
         are any.
-    verbose : int, default=0
-        Above 0: print a line after each stage. scikit-learn's callbacks (1.9 or later,
-        ``set_callbacks``) are told of each stage too.
     n_jobs : int, default=None
         Threads of ``fit`` and ``transform``: None is 1 unless in a ``joblib.parallel_config``,
         -1 all cores. The bits of the result do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the draw.
+    verbose : int, default=0
+        Above 0: print a line after each stage. scikit-learn's callbacks (1.9 or later,
+        ``set_callbacks``) are told of each stage too.
 
     Attributes
     ----------
@@ -260,9 +262,10 @@ class MaskedCERF(LearnedFeatureMap):
             "mask_density": 0.4,
             "features_per_mask": 1,
             "paired": False,
-            "selected_fraction": None if "n_candidates" in parameters else 0.4,
             "selector": CVEM(**({"solver": "admm"} | of_selector)),
         }
+        if "n_candidates" not in parameters and not is_random(parameters.get("selector")):
+            setting["selected_fraction"] = 0.4
         if of_selector and "selector" in parameters:
             raise ValueError(
                 f"selector={parameters['selector']!r} and {', '.join(of_selector)} are not valid "
@@ -284,5 +287,9 @@ class MaskedCERF(LearnedFeatureMap):
 
     def _draw_candidates(self, X: Any, rng: np.random.Generator) -> Candidates:
         sampler, plan = self._plan(X, most_per_mask=MOST_PER_CHOSEN_MASK)
+        if self._budget is not None and self.n_candidates is None:
+            # Masks have to be drawn to count the outputs: refuse what is too much in any case.
+            least = outputs_of(self._budget // int(plan.usable.sum()), bool(self.paired))
+            self._check_candidates(least / self._fraction, or_more=True)
         drawn, groups, n_outputs = sampler.draw_candidates(plan, self._n_candidates_for, rng)
         return Candidates(drawn, groups, n_outputs, MacBudget(drawn.active, budget=self._budget))

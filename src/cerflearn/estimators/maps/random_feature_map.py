@@ -122,7 +122,7 @@ class RandomFeatureMap(
         return self
 
     def transform(self, X: MatrixLike) -> Any:
-        """Features of X.
+        """Compute the features of X.
 
         Parameters
         ----------

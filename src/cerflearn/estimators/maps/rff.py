@@ -12,8 +12,7 @@ from cerflearn._typing import RandomStateLike
 from cerflearn._validation import Constraint, Flag, invalid
 from cerflearn.estimators.gamma import GammaLike, KernelLike
 from cerflearn.estimators.maps.random_feature_map import OUTPUT_CONSTRAINTS, RandomFeatureMap
-from cerflearn.features.base import outputs_of, projections_for
-from cerflearn.features.budget import budget_error, check_map_size
+from cerflearn.features.base import budget_error, check_map_size, outputs_of, projections_for
 from cerflearn.features.cost import dense_macs
 from cerflearn.features.dense import DenseMap, draw_dense_map
 

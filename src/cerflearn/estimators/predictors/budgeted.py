@@ -42,7 +42,7 @@ from cerflearn.features.masked import MaskedMap
 from cerflearn.training.objective import TargetKind
 from cerflearn.training.pruning import Budget
 from cerflearn.training.settings import SettingsRequest, default_macs, least_macs
-from cerflearn.training.training_set import MAX_TEACHER_ROWS, Task
+from cerflearn.training.task import MAX_TEACHER_ROWS, Task
 
 _GAMMA_SHARE = 0.2  # of one over the median squared distance: gamma to start with
 _LARGEST_INPUT, _LARGEST_START_GAMMA = 1e15, 1e65  # squares and frequencies must not overflow
@@ -145,7 +145,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         name = type(self).__name__
         if y is None:
             raise ValueError(f"This {name} requires y to be passed, but the target y is None.")
-        shape = getattr(y, "shape", ())
+        shape: tuple[int, ...] = getattr(y, "shape", ())
         if len(shape) == 2 and shape[1] == 0:
             raise ValueError("y has no columns (its shape is (n_samples, 0)): pass one or more.")
         seed = np.random.SeedSequence(make_generator(self.random_state).integers(2**63, size=2))

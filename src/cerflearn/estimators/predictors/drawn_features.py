@@ -15,10 +15,10 @@ from cerflearn.linalg.ridge_path import fit_ridge_path
 from cerflearn.spectral import law_from_kernel
 from cerflearn.training.network import FeatureNetwork
 from cerflearn.training.probabilities import score_targets
-from cerflearn.training.training_set import Task
+from cerflearn.training.task import Task
 
-_GAMMA_FACTORS = (0.03, 0.1, 0.3, 1.0, 3.0)  # of the gamma of a task
-_GAMMA_ROWS, _GAMMA_FEATURES = 5_000, 256  # on which they are compared
+_DRAWN_GAMMA_FACTORS = (0.03, 0.1, 0.3, 1.0, 3.0)  # of the gamma of a task
+_FACTOR_ROWS, _FACTOR_FEATURES = 5_000, 256  # on which they are compared
 _SELECTED_SHARE = 0.4  # of the features that are drawn
 _MOST_DRAWN = 2**14  # of whose products a matrix is stored
 
@@ -127,9 +127,9 @@ def best_gamma_factor(task: Task, n_components: int, rng: np.random.Generator) -
     float
         The multiple.
     """
-    rows = np.sort(rng.permutation(task.n_samples)[:_GAMMA_ROWS])
+    rows = np.sort(rng.permutation(task.n_samples)[:_FACTOR_ROWS])
     part = task.rows(rows)
-    sampler = _sampler(part, min(n_components, _GAMMA_FEATURES), part.gamma)
+    sampler = _sampler(part, min(n_components, _FACTOR_FEATURES), part.gamma)
     seeded = np.random.default_rng(int(rng.integers(2**31)))
     drawn = sampler.draw(sampler.plan(varying_inputs(part.X)), seeded)
     phases = part.X @ drawn.frequencies
@@ -137,6 +137,6 @@ def best_gamma_factor(task: Task, n_components: int, rng: np.random.Generator) -
         factor: fit_ridge_path(
             np.cos(np.sqrt(factor) * phases + drawn.offsets), part.targets, part.weights
         ).error
-        for factor in _GAMMA_FACTORS
+        for factor in _DRAWN_GAMMA_FACTORS
     }
     return min(errors, key=lambda factor: errors[factor])

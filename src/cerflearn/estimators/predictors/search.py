@@ -22,15 +22,15 @@ from cerflearn.training.probabilities import score_targets
 from cerflearn.training.settings import (
     FEW_ROWS,
     SettingsRequest,
-    Teacher,
+    TeacherName,
     TrainingSettings,
     candidate_settings,
     n_weights_of,
 )
+from cerflearn.training.task import Task, kernel_problem, labels_problem
 from cerflearn.training.train import effort_for, train_network, uses_mini_batches
-from cerflearn.training.training_set import Task, kernel_problem, labels_problem
 
-_SEARCH_EFFORT = 0.4  # share of the usual steps while settings are compared
+_COMPARISON_EFFORT = 0.4  # share of the usual steps while settings are compared
 _EARLY_STOPPING_ROWS = 10_000  # from which early stopping is the default
 _EARLY_STOPPING_PARTS = 10  # one of which is held out
 _FOLDS_OF_CLASSES, _FOLDS_OF_NUMBERS = 3, 5  # of few rows
@@ -87,7 +87,7 @@ class _Fold:
 
     train: Task
     test: Task
-    problems: dict[Teacher, Problem] = field(default_factory=dict)
+    problems: dict[TeacherName, Problem] = field(default_factory=dict)
 
 
 def fit_network(
@@ -193,7 +193,7 @@ class _Search:
             teacher = settings.teacher
             if teacher not in fold.problems:
                 fold.problems[teacher] = self._problem(fold.train, teacher)
-            network = self._train(fold.train, fold.problems[teacher], settings, _SEARCH_EFFORT)
+            network = self._train(fold.train, fold.problems[teacher], settings, _COMPARISON_EFFORT)
             scores.append(network.scores(fold.test.X))
         targets = np.concatenate([fold.test.targets for fold in folds])
         weights = np.concatenate([fold.test.weights for fold in folds])
@@ -223,7 +223,7 @@ class _Search:
         criterion = rule.criterion(scores, targets, weights, self._task.kind)
         return HeldOutResult(settings, criterion, scores, targets, weights)
 
-    def _problem(self, task: Task, teacher: Teacher) -> Problem:
+    def _problem(self, task: Task, teacher: TeacherName) -> Problem:
         if teacher == "labels":
             return labels_problem(task)
         return kernel_problem(task, np.random.default_rng(self._teacher_seed))

@@ -9,23 +9,17 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 
-from cerflearn import MaskedCERF
-
-
-def learned(**parameters):
-    return MaskedCERF(**{"selector": "greedy"} | parameters)
-
+from cerflearn import CVEM, MaskedCERF, MaskedFourierFeatures
+from learned_maps import LEARNED, QUICK, learned
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 12))
 X[:, 5] = 1.0
 Y = np.arange(80) % 3
-LEARNED = ("cvem", "shared", "greedy")
-QUICK = {"tol": 1.0, "random_state": 0}  # CVEM converges at once
 
 
 def learned_attributes(sampler):
-    names = ("selector_", "feature_proba_", "lower_bounds_", "rotation_", "scale_", "errors_")
+    names = ("selected_", "feature_proba_", "lower_bounds_", "rotation_", "scale_", "errors_")
     values = {name: getattr(sampler, name) for name in names if hasattr(sampler, name)}
     arrays = sampler.feature_map_.to_arrays()
     return values | arrays
@@ -58,7 +52,7 @@ def test_the_selector_names_the_candidates_that_are_kept(
     }
     sampler = learned(n_components=n_components, **parameters).fit(X)
     everything = learned(n_components=30, **parameters).fit(X)  # the same candidates, all kept
-    chosen = sampler.selector_
+    chosen = sampler.selected_
     assert chosen.dtype == np.int64
     assert len(chosen) == n_components == sampler.transform(X).shape[1]
     assert (np.diff(chosen) > 0).all()
@@ -77,7 +71,7 @@ def test_whole_masks_are_kept_but_for_the_last(selector):
     sampler = learned(
         n_components=40, n_candidates=96, features_per_mask=6, selector=selector, **QUICK
     ).fit(X)
-    kept = np.bincount(np.unique(sampler.selector_ // 2) // 6, minlength=8)
+    kept = np.bincount(np.unique(sampler.selected_ // 2) // 6, minlength=8)
     assert sorted(kept) == [0, 0, 0, 0, 2, 6, 6, 6]
 
 
@@ -93,7 +87,7 @@ def test_cvem_keeps_the_most_probable_pairs(paired):
         n_components=10, selector="cvem", features_per_mask=1, paired=paired, **QUICK
     ).fit(X)
     score = sampler.feature_proba_.reshape(-1, 2 if paired else 1).mean(axis=1)
-    kept = np.unique(sampler.selector_ // (2 if paired else 1))
+    kept = np.unique(sampler.selected_ // (2 if paired else 1))
     assert score[kept].min() >= np.delete(score, kept).max()
 
 
@@ -113,7 +107,7 @@ def test_cvem_leaves_what_it_learned():
 @pytest.mark.parametrize("selector", ["shared", "greedy"])
 def test_other_selectors_decide_for_all_samples(selector):
     sampler = learned(n_components=10, n_candidates=24, selector=selector).fit(X)
-    np.testing.assert_array_equal(np.flatnonzero(sampler.feature_proba_), sampler.selector_)
+    np.testing.assert_array_equal(np.flatnonzero(sampler.feature_proba_), sampler.selected_)
     assert set(sampler.feature_proba_) == {0.0, 1.0}
     assert sampler.n_iter_ == len(sampler.errors_) == len(sampler.lower_bounds_)
     assert ((sampler.errors_ >= 0.0) & (sampler.errors_ <= 1.0)).all()
@@ -126,7 +120,7 @@ def test_fitting_anew_forgets_what_another_selector_learned():
     sampler.set_params(selector="random").fit(X)
     for name in ("rotation_", "scale_", "lower_bounds_", "n_iter_", "errors_"):
         assert not hasattr(sampler, name)
-    np.testing.assert_array_equal(sampler.selector_, np.arange(4))
+    np.testing.assert_array_equal(sampler.selected_, np.arange(4))
 
 
 class Untouchable(TransformerMixin, BaseEstimator):
@@ -139,8 +133,13 @@ class Untouchable(TransformerMixin, BaseEstimator):
 
 
 def test_random_selection_draws_what_is_needed_and_asks_no_teacher():
-    sampler = learned(n_components=9, selector="random", teacher=Untouchable(), random_state=0)
-    assert sampler.fit(X).n_candidates_ == 9
+    sampler = learned(n_components=9, selector="random", random_state=0).fit(X)
+    assert sampler.n_candidates_ == 9
+    drawn = MaskedFourierFeatures(n_components=9, random_state=0).fit(X)
+    np.testing.assert_array_equal(sampler.transform(X), drawn.transform(X))
+    sampler.set_params(teacher=Untouchable())
+    with pytest.raises(ValueError, match=r"teacher=Untouchable\(\) has no effect with selector='r"):
+        sampler.fit(X)
     with pytest.raises(AssertionError, match="fitted"):
         sampler.set_params(selector="greedy").fit(X)
 
@@ -170,16 +169,35 @@ def test_the_papers_setting_is_one_call():
         "paired": False,
         "features_per_mask": 1,
         "weights": "equal",
-        "normalize": "standardize",
-        "selector": "cvem",
-        "solver": "admm",
+        "selector__normalize": "standardize",
+        "selector__solver": "admm",
         "n_components": 10,
     }
+    assert isinstance(sampler.selector, CVEM)
     assert wanted.items() <= sampler.get_params().items()
     assert sampler.fit(X).n_candidates_ == 25
     assert set(sampler.masks_.sum(axis=0)) == {5}
     other = MaskedCERF.paper_setting(n_components=10, n_candidates=40, mask_density=0.2)
     assert other.fit(X).n_candidates_ == 40
+
+
+def test_the_papers_setting_sends_keywords_of_cvem_to_the_selector():
+    sampler = MaskedCERF.paper_setting(macs=60, solver="procrustes", normalize=None, tol=0.5)
+    assert sampler.selector.get_params() == CVEM(normalize=None, tol=0.5).get_params()
+    assert sampler.macs == 60
+    with pytest.raises(ValueError, match=r"selector='greedy' and tol, solver are not valid togeth"):
+        MaskedCERF.paper_setting(selector="greedy", tol=0.5, solver="admm")
+
+
+def test_the_papers_setting_untrained_is_drawn_and_has_no_candidates():
+    sampler = MaskedCERF.paper_setting(n_components=10, selector="random", random_state=0).fit(X)
+    drawn = MaskedFourierFeatures(
+        n_components=10, mask_density=0.4, features_per_mask=1, paired=False, random_state=0
+    ).fit(X)
+    np.testing.assert_array_equal(sampler.transform(X), drawn.transform(X))
+    assert sampler.n_candidates_ == 10
+    greedy = MaskedCERF.paper_setting(n_components=10, selector="greedy", random_state=0).fit(X)
+    assert greedy.n_candidates_ == 25
 
 
 # --- price ------------------------------------------------------------------------------------
@@ -202,7 +220,7 @@ def test_a_budget_holds_after_selection(selector, mask_law, weights, features_pe
             random_state=seed,
         ).fit(X)
         assert sampler.n_macs_ == sampler.masks_.sum() <= macs
-        assert sampler.n_candidates_ > sampler.n_components_ == len(sampler.selector_)
+        assert sampler.n_candidates_ > sampler.n_components_ == len(sampler.selected_)
         if mask_law == "fixed":
             assert sampler.n_macs_ > macs - 12
 
@@ -229,9 +247,11 @@ def test_threads_and_cache_do_not_change_a_bit(selector, teacher):
     )
     wanted = clone(sampler).fit(ROWS, y)
     # Some blocks kept, all recomputed, threads, and all of it.
-    for change in ({"cache_bytes": 600_000}, {"cache_bytes": 0}, {"n_jobs": 2}):
+    for change in ({"selector__cache_bytes": 600_000}, {"selector__cache_bytes": 0}, {"n_jobs": 2}):
         assert_same_bits(clone(sampler).set_params(**change).fit(ROWS, y), wanted)
-    assert_same_bits(clone(sampler).set_params(cache_bytes=0, n_jobs=2).fit(ROWS, y), wanted)
+    assert_same_bits(
+        clone(sampler).set_params(selector__cache_bytes=0, n_jobs=2).fit(ROWS, y), wanted
+    )
     assert_same_bits(pickle.loads(pickle.dumps(wanted)), wanted)
 
 
@@ -302,20 +322,36 @@ def test_constant_data_are_refused(selector, container):
 
 BAD = [
     ({"n_components": 0}, "n_components=0 is not valid: it must be a positive integer"),
-    ({"n_candidates": 0}, "n_candidates=0 is not valid: it must be a positive integer or None"),
+    ({"n_candidates": 0}, "n_candidates=0 is not valid: it must be a positive integer of at"),
     ({"n_candidates": 9}, "n_candidates=9 is not valid: it must be at least the number of outp"),
     ({"n_candidates": 20, "selected_fraction": 0.5}, "are not valid together"),
     ({"selected_fraction": 0.0}, "selected_fraction=0.0 is not valid: it must be a number above"),
     ({"selected_fraction": 1.5}, "selected_fraction=1.5 is not valid"),
-    ({"selector": "best"}, "selector='best' is not valid: it must be 'cvem', 'shared', 'greedy'"),
-    ({"solver": "svd"}, "solver='svd' is not valid: it must be 'procrustes' or 'admm'"),
+    ({"selector": "best"}, "selector='best' is not valid: it must be 'greedy', 'shared', 'cvem'"),
+    (
+        {"selector": "cvem", "solver": "svd"},
+        "solver='svd' is not valid: it must be 'procrustes' or 'admm'",
+    ),
     ({"normalize": "l2"}, "normalize='l2' is not valid: it must be 'standardize', 'center' or N"),
-    ({"spectral_penalty": -1.0}, "spectral_penalty=-1.0 is not valid: it must be 'adaptive' or"),
-    ({"spectral_penalty": "auto"}, "spectral_penalty='auto' is not valid"),
+    (
+        {"selector": "cvem", "spectral_penalty": -1.0},
+        "spectral_penalty=-1.0 is not valid: it must be 'adaptive' or",
+    ),
+    ({"selector": "cvem", "spectral_penalty": "auto"}, "spectral_penalty='auto' is not valid"),
     ({"weights": "free"}, "weights='free' is not valid: it must be 'equal' or 'nnls'"),
-    ({"weights": "nnls", "selector": "random"}, "weights='nnls' is not valid: it must be 'equal'"),
-    ({"max_stages": 0}, "max_stages=0 is not valid: it must be a positive integer"),
-    ({"tol": -1e-3}, "tol=-0.001 is not valid: it must be a number that is not negative"),
+    (
+        {"weights": "nnls", "selector": "random"},
+        "weights='nnls' has no effect with selector='random': random features have no teacher",
+    ),
+    ({"selector": "shared", "max_stages": 0}, "max_stages=0 is not valid: it must be a positive i"),
+    (
+        {"selector": "cvem", "max_stages": 0},
+        "max_stages=0 is not valid: it must be a positive integer",
+    ),
+    (
+        {"selector": "cvem", "tol": -1e-3},
+        "tol=-0.001 is not valid: it must be a number that is not negative",
+    ),
     ({"cache_bytes": -1}, "cache_bytes=-1 is not valid: it must be a number of bytes"),
     ({"verbose": "much"}, "verbose='much' is not valid"),
 ]
@@ -339,7 +375,10 @@ def test_every_way_of_learning_learns(solver, normalize, spectral_penalty):
         spectral_penalty=spectral_penalty,
         **QUICK,
     )
-    assert np.isfinite(sampler.fit(X).lower_bounds_).all()
-
-
-# --- progress ---------------------------------------------------------------------------------
+    if solver == "procrustes" and spectral_penalty != "adaptive":
+        with pytest.raises(
+            ValueError, match=r"spectral_penalty=0.5 has no effect with solver='pro"
+        ):
+            sampler.fit(X)
+    else:
+        assert np.isfinite(sampler.fit(X).lower_bounds_).all()

@@ -11,19 +11,13 @@ from sklearn.linear_model import RidgeClassifier, RidgeClassifierCV
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from cerflearn import MaskedCERF
-
-
-def learned(**parameters):
-    return MaskedCERF(**{"selector": "greedy"} | parameters)
-
+from cerflearn import MaskedCERF, MaskedFourierFeatures
+from learned_maps import LEARNED, QUICK, learned
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 12))
 X[:, 5] = 1.0
 Y = np.arange(80) % 3
-LEARNED = ("cvem", "shared", "greedy")
-QUICK = {"tol": 1.0, "random_state": 0}  # CVEM converges at once
 
 
 def nonlinear_problem(seed):
@@ -38,19 +32,21 @@ def test_labels_as_teacher_find_the_inputs_that_matter(selector):
     gains, shares = [], []
     for seed in range(6):
         data, y = nonlinear_problem(seed)
-        sampler = learned(
-            gamma=0.05,
-            n_components=60,
-            mask_density=1 / 6,
-            features_per_mask=1,
-            selected_fraction=0.2,
-            teacher="labels",
-            tol=1.0,
-            random_state=seed,
-        )
+        masks = {
+            "gamma": 0.05,
+            "n_components": 60,
+            "mask_density": 1 / 6,
+            "features_per_mask": 1,
+            "random_state": seed,
+        }
+        learning = {"selected_fraction": 0.2, "teacher": "labels", "tol": 1.0}
+        maps = {
+            selector: learned(selector=selector, **learning, **masks),
+            "random": MaskedFourierFeatures(**masks),
+        }
         accuracy = {}
-        for name in (selector, "random"):
-            model = make_pipeline(sampler.set_params(selector=name), RidgeClassifier(alpha=0.01))
+        for name, sampler in maps.items():
+            model = make_pipeline(sampler, RidgeClassifier(alpha=0.01))
             accuracy[name] = model.fit(data[:1_000], y[:1_000]).score(data[1_000:], y[1_000:])
             shares.append(sampler.masks_[:3].sum() / sampler.masks_.sum())
         gains.append(accuracy[selector] - accuracy["random"])
@@ -91,7 +87,7 @@ def test_weights_of_zero_are_refilled_from_the_next_candidates():
     many = learned(n_candidates=600, **parameters).fit(X)
     assert (many.feature_map_.amplitudes > 0.0).all()
     first = learned(n_candidates=600, **(parameters | {"weights": "equal"})).fit(X)
-    assert not set(many.selector_) <= set(first.selector_)
+    assert not set(many.selected_) <= set(first.selected_)
     # Without candidates to take, weights of zero stay, and so does the width.
     none = learned(n_candidates=30, **parameters).fit(X)
     assert (none.feature_map_.amplitudes == 0.0).any()
@@ -111,11 +107,12 @@ DATA = os.environ.get("CERF_DATA")
 
 @pytest.mark.skipif(not DATA, reason="CERF_DATA names no folder with data")
 @pytest.mark.parametrize("seed", [0, 1])
-def test_defaults_are_far_above_the_papers_figure_on_mnist(seed):
+@pytest.mark.parametrize("estimator", [MaskedCERF, MaskedFourierFeatures])
+def test_defaults_are_far_above_the_papers_figure_on_mnist(estimator, seed):
     with np.load(Path(DATA or "") / "mnist.npz") as file:
         pixels, digits = file["X"], file["y"]
     train = np.random.default_rng(seed).permutation(60_000)[:500]
-    sampler = learned(macs=7_840, random_state=seed)
+    sampler = estimator(macs=7_840, random_state=seed)  # beside budget and seed, the defaults
     model = make_pipeline(sampler, RidgeClassifierCV(alphas=np.logspace(-4, 2, 7)))
     model.fit(pixels[train] / 255.0, digits[train])
     accuracy = model.score(pixels[60_000:] / 255.0, digits[60_000:])

@@ -30,7 +30,6 @@ def fitted(seed, n_blocks=3, **changes) -> BlockedCERF:
         "n_candidates": 10 * SIZE,
         "teacher": TEACHER,
         "weights": "nnls",
-        "tol": 1.0,
         "random_state": seed,
     }
     return BlockedCERF(**(parameters | changes)).fit(DATA[:200])
@@ -53,7 +52,7 @@ def error_of(features, blocks) -> float:
 @pytest.mark.parametrize("seed", range(3))
 def test_no_single_exchange_of_blocks_lowers_the_error(seed):
     features = candidates(seed).transform(DATA[:200])
-    kept = sorted({column // SIZE for column in fitted(seed).selector_.tolist()})
+    kept = sorted({column // SIZE for column in fitted(seed).selected_.tolist()})
     others = sorted(set(range(10)) - set(kept))  # 7, and 8 are tried
     error = error_of(features, kept)
     for leaves, comes in product(kept, others):
@@ -69,7 +68,7 @@ def test_exchanged_blocks_are_nearer_to_the_teacher_on_other_rows(monkeypatch):
         return float(np.mean([np.abs(gram - wanted).mean() for gram in grams]))
 
     exchanged = mean_error()
-    monkeypatch.setattr(module, "_MOST_COLUMNS", 0)
+    monkeypatch.setattr(module, "_MOST_EXCHANGED_COLUMNS", 0)
     assert exchanged < 0.95 * mean_error()
 
 
@@ -82,7 +81,7 @@ def test_a_block_of_which_some_outputs_are_kept_stays_as_large():
 def test_one_block_is_exchanged_for_the_best():
     features = fitted(2, n_blocks=10, weights="equal").feature_map_.transform(DATA[:200])
     errors = [error_of(features, [block]) for block in range(10)]
-    kept = {column // SIZE for column in fitted(2, n_blocks=1).selector_.tolist()}
+    kept = {column // SIZE for column in fitted(2, n_blocks=1).selected_.tolist()}
     assert kept == {int(np.argmin(errors))}
 
 

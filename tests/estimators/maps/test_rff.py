@@ -144,6 +144,7 @@ def test_fitted_attributes_have_their_shapes():
     assert sampler.frequencies_.shape == sampler.masks_.shape == (6, 4)
     assert sampler.offsets_.shape == (4,)
     assert sampler.masks_.all()
+    assert sampler.inputs_read_.tolist() == list(range(6))
     assert (sampler.n_components_, sampler.n_projections_, sampler.n_macs_) == (7, 4, 24)
     assert isinstance(sampler.law_, SpectralLaw)
     assert not hasattr(RandomFourierFeatures(), "frequencies_")
@@ -211,7 +212,7 @@ def test_plain_arrays_skip_the_validation(monkeypatch):
     def fail(*args, **kwargs):
         raise AssertionError("validated")
 
-    monkeypatch.setattr("cerflearn.estimators.maps.random_feature_map.validate_data", fail)
+    monkeypatch.setattr("cerflearn.estimators.input.validate_data", fail)
     for rows in (X, np.asfortranarray(X), X[::2], X[:1]):
         sampler.transform(rows)
     np.testing.assert_array_equal(sampler.transform(X), wanted)

@@ -8,19 +8,12 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from cerflearn import MaskedCERF
-
-
-def learned(**parameters):
-    return MaskedCERF(**{"selector": "greedy"} | parameters)
-
+from learned_maps import LEARNED, QUICK, learned
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 12))
 X[:, 5] = 1.0
 Y = np.arange(80) % 3
-LEARNED = ("cvem", "shared", "greedy")
-QUICK = {"tol": 1.0, "random_state": 0}  # CVEM converges at once
 
 
 def test_one_warning_tells_that_cvem_has_not_converged():
@@ -84,6 +77,3 @@ def test_a_callback_can_stop_cvem():
     sampler.set_callbacks(Log(stop_after=2)).fit(X)
     assert sampler.n_iter_ == 2
     assert sampler.transform(X).shape == (80, 6)
-
-
-# --- what it is good for ----------------------------------------------------------------------

@@ -1,19 +1,16 @@
-"""MaskedCERF: masks, their scale, budgets and constant inputs."""
+"""MaskedFourierFeatures: masks, their scale, budgets and constant inputs."""
 
 from __future__ import annotations
 
 import pickle
-from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cerflearn import MaskedCERF, RandomFourierFeatures
+from cerflearn import MaskedFourierFeatures, RandomFourierFeatures
 from cerflearn.features.masks import automatic_density
 from cerflearn.spectral import Cauchy, Gaussian
-
-Untrained = partial(MaskedCERF, selector="random")
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 48))
@@ -24,7 +21,7 @@ MASK_LAWS = ("fixed", "beta_bernoulli")
 @pytest.mark.parametrize("group_size", [1, 8])
 @pytest.mark.parametrize("features_per_mask", [1, 16])
 def test_features_are_cosines_of_masked_frequencies(mask_law, group_size, features_per_mask):
-    sampler = Untrained(
+    sampler = MaskedFourierFeatures(
         n_components=75,
         mask_density=0.3,
         mask_law=mask_law,
@@ -51,15 +48,34 @@ def test_constant_inputs_are_never_read(mask_law, container):
     data[:, 5:12] = 0.0
     data[:, 20] = 3.0
     data[1:, 30] = 0.0  # varies by a single entry
-    sampler = Untrained(mask_density=0.5, mask_law=mask_law, features_per_mask=1, random_state=0)
+    sampler = MaskedFourierFeatures(
+        mask_density=0.5, mask_law=mask_law, features_per_mask=1, random_state=0
+    )
     read = sampler.fit(container(data)).masks_.any(axis=1)
     assert not read[5:12].any()
     assert not read[20]
     assert read[30] or mask_law == "beta_bernoulli"
 
 
+@pytest.mark.parametrize("mask_law", MASK_LAWS)
+@pytest.mark.parametrize("group_size", [1, 4])
+def test_inputs_that_are_read_are_named(mask_law, group_size):
+    data = X.copy()
+    data[:, :8] = 0.0
+    sampler = MaskedFourierFeatures(
+        n_components=6, mask_density=0.1, mask_law=mask_law, group_size=group_size, random_state=0
+    ).fit(data)
+    assert sampler.inputs_read_.dtype == np.int64
+    np.testing.assert_array_equal(sampler.inputs_read_, np.flatnonzero(sampler.masks_.any(axis=1)))
+    assert 0 < len(sampler.inputs_read_) <= 40
+    # Other inputs may hold anything.
+    other = RNG.normal(size=data.shape)
+    other[:, sampler.inputs_read_] = data[:, sampler.inputs_read_]
+    np.testing.assert_array_equal(sampler.transform(other), sampler.transform(data))
+
+
 def test_if_all_inputs_are_constant_all_are_usable():
-    sampler = Untrained(mask_density=1.0).fit(np.ones((4, 9)))
+    sampler = MaskedFourierFeatures(mask_density=1.0).fit(np.ones((4, 9)))
     assert sampler.masks_.all()
 
 
@@ -67,7 +83,7 @@ def test_if_all_inputs_are_constant_all_are_usable():
 def test_mask_scale_keeps_the_size_of_a_projection(law, index):
     data = X.copy()
     data[:, :8] = 1.0  # of the 40 usable inputs a mask reads 10
-    sampler = Untrained(
+    sampler = MaskedFourierFeatures(
         kernel=law, n_components=8_000, mask_density=10 / 48, features_per_mask=4, random_state=0
     ).fit(data)
     assert set(sampler.masks_.sum(axis=0)) == {10}
@@ -79,7 +95,9 @@ def test_mask_scale_keeps_the_size_of_a_projection(law, index):
 
 
 def test_full_masks_give_plain_random_fourier_features():
-    masked = Untrained(mask_density=1.0, gamma=0.02, n_components=20_000, random_state=0)
+    masked = MaskedFourierFeatures(
+        mask_density=1.0, gamma=0.02, n_components=20_000, random_state=0
+    )
     dense = RandomFourierFeatures(gamma=0.02, n_components=20_000, random_state=0)
     kernels = [Z @ Z.T for Z in (s.fit_transform(X[:10]) for s in (masked, dense))]
     assert np.abs(kernels[0] - kernels[1]).max() < 5.0 * np.sqrt(2.0 / 10_000)
@@ -89,7 +107,7 @@ def test_full_masks_give_plain_random_fourier_features():
 @pytest.mark.parametrize("macs", [48, 500, 10_000])
 @pytest.mark.parametrize("paired", [False, True])
 def test_a_budget_is_used_and_never_exceeded(mask_law, macs, paired):
-    sampler = Untrained(
+    sampler = MaskedFourierFeatures(
         macs=macs, mask_law=mask_law, mask_density=0.25, paired=paired, random_state=0
     ).fit(X)
     assert macs - 48 < sampler.n_macs_ <= macs
@@ -97,18 +115,18 @@ def test_a_budget_is_used_and_never_exceeded(mask_law, macs, paired):
 
 
 def test_automatic_density_follows_inputs_and_projections():
-    assert Untrained().fit(X).mask_density_ == automatic_density(48, 50)
-    assert Untrained(macs=500).fit(X).mask_density_ == automatic_density(48)
-    assert Untrained(n_components=1).fit(X).mask_density_ == 1.0
-    wide = Untrained(n_components=1024).fit(RNG.normal(size=(5, 784)))
+    assert MaskedFourierFeatures().fit(X).mask_density_ == automatic_density(48, 50)
+    assert MaskedFourierFeatures(macs=500).fit(X).mask_density_ == automatic_density(48)
+    assert MaskedFourierFeatures(n_components=1).fit(X).mask_density_ == 1.0
+    wide = MaskedFourierFeatures(n_components=1024).fit(RNG.normal(size=(5, 784)))
     assert wide.mask_density_ == pytest.approx(0.05)
     assert set(wide.masks_.sum(axis=0)) == {39}
-    assert Untrained().fit(X[:, :5]).masks_.sum(axis=0).min() == 4
+    assert MaskedFourierFeatures().fit(X[:, :5]).masks_.sum(axis=0).min() == 4
 
 
 def test_a_density_given_as_a_number_is_kept():
     for density, n_inputs in ((0.001, 1), (2 / 48, 2), (0.25, 12), (1.0, 48)):
-        masks = Untrained(mask_density=density).fit(X).masks_
+        masks = MaskedFourierFeatures(mask_density=density).fit(X).masks_
         assert set(masks.sum(axis=0)) == {n_inputs}
 
 
@@ -116,7 +134,7 @@ def test_a_density_given_as_a_number_is_kept():
 def test_density_is_a_share_of_all_inputs_constant_ones_too(mask_law):
     rows = RNG.normal(size=(30, 100))
     rows[:, 50:] = 1.0
-    sampler = Untrained(
+    sampler = MaskedFourierFeatures(
         n_components=8_000, mask_density=0.2, mask_law=mask_law, features_per_mask=1, random_state=0
     ).fit(rows)
     # Beta-Bernoulli: pi ~ Beta(a, 1) of mean .4 for each of 50 inputs has variance .24 * .4 / 1.67.
@@ -126,7 +144,7 @@ def test_density_is_a_share_of_all_inputs_constant_ones_too(mask_law):
 
 def test_wide_sparse_rows_give_the_features_of_dense_ones():
     rows = sp.random(40, 30_000, density=0.001, format="csr", random_state=0)
-    sampler = Untrained(n_components=64, gamma=1.0, random_state=0).fit(rows)
+    sampler = MaskedFourierFeatures(n_components=64, gamma=1.0, random_state=0).fit(rows)
     np.testing.assert_allclose(
         sampler.transform(rows), sampler.transform(rows.toarray()), rtol=0, atol=1e-11
     )
@@ -134,18 +152,19 @@ def test_wide_sparse_rows_give_the_features_of_dense_ones():
 
 def test_features_per_mask_does_not_change_the_cost():
     costs = {
-        Untrained(mask_density=0.25, features_per_mask=n).fit(X).n_macs_ for n in (1, 7, 16, 1_000)
+        MaskedFourierFeatures(mask_density=0.25, features_per_mask=n).fit(X).n_macs_
+        for n in (1, 7, 16, 1_000)
     }
     assert costs == {12 * 50}
 
 
 def test_threads_and_copies_do_not_change_the_bits():
     rows = RNG.normal(size=(600, 48))
-    sampler = Untrained(random_state=0).fit(rows)
+    sampler = MaskedFourierFeatures(random_state=0).fit(rows)
     wanted = sampler.transform(rows)
     np.testing.assert_array_equal(sampler.set_params(n_jobs=2).transform(rows), wanted)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(sampler)).transform(rows), wanted)
-    np.testing.assert_array_equal(Untrained(random_state=0).fit_transform(rows), wanted)
+    np.testing.assert_array_equal(MaskedFourierFeatures(random_state=0).fit_transform(rows), wanted)
     batches = [sampler.transform(rows[:24]), sampler.transform(rows[24:])]
     np.testing.assert_array_equal(np.vstack(batches), wanted)
 
@@ -153,7 +172,9 @@ def test_threads_and_copies_do_not_change_the_bits():
 @pytest.mark.parametrize("n_components", [16, 64, 256, 2_000])
 def test_small_maps_share_masks_less_so_that_every_input_is_read(n_components):
     X = np.random.default_rng(0).normal(size=(50, 64))
-    sampler = Untrained(n_components=n_components, mask_density=0.125, random_state=0).fit(X)
+    sampler = MaskedFourierFeatures(
+        n_components=n_components, mask_density=0.125, random_state=0
+    ).fit(X)
     n_masks = -(-sampler.n_projections_ // sampler.features_per_mask_)
     assert 1 <= sampler.features_per_mask_ <= 16
     # Masks are disjoint until every input was read once: 8 inputs each, 64 in all.
@@ -164,7 +185,9 @@ def test_small_maps_share_masks_less_so_that_every_input_is_read(n_components):
 def test_small_budgets_share_masks_less():
     X = np.random.default_rng(0).normal(size=(50, 64))
     shares = [
-        Untrained(macs=macs, mask_density=0.125, random_state=0).fit(X).features_per_mask_
+        MaskedFourierFeatures(macs=macs, mask_density=0.125, random_state=0)
+        .fit(X)
+        .features_per_mask_
         for macs in (32, 64, 256, 10_000)
     ]
     assert shares == [1, 1, 4, 16]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,11 +14,10 @@ from sklearn.base import clone
 from cerflearn import BlockedCERF, FastfoodFeatures, RandomFourierFeatures, cost
 from cerflearn.features.cost import fastfood_macs
 from cerflearn.spectral import Cauchy, Gaussian, GaussianMixture, Product
+from learned_maps import LEARNED, QUICK, learned_blocks
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 16))
-LEARNED = ("cvem", "shared", "greedy")
-QUICK = {"tol": 1.0, "random_state": 0}
 PRODUCT = Product(Gaussian(0.3), Gaussian(1.0))
 
 
@@ -39,15 +39,17 @@ def cosines(sampler, data):
     "parameters",
     [
         {},
-        {"select": "outputs"},
+        {"unit": "output"},
         {"spread": 0.5, "shared_signs": True},
-        {"kernel": "cauchy", "spread": 0.5, "scale_spread": 0.3, "select": "outputs"},
+        {"kernel": "cauchy", "spread": 0.5, "scale_spread": 0.3, "unit": "output"},
     ],
     ids=str,
 )
 def test_features_are_cosines_of_the_frequencies(selector, n_features, paired, parameters):
+    if selector == "random":  # nothing is chosen
+        parameters = {name: value for name, value in parameters.items() if name != "unit"}
     data = np.random.default_rng(1).normal(size=(50, n_features))
-    sampler = BlockedCERF(
+    sampler = learned_blocks(
         n_components=19, selector=selector, paired=paired, **parameters, **QUICK
     ).fit(data)
     np.testing.assert_allclose(sampler.transform(data), cosines(sampler, data), atol=1e-12)
@@ -64,27 +66,27 @@ def test_without_learning_it_is_fastfood():
 
 
 @pytest.mark.parametrize("selector", LEARNED)
-@pytest.mark.parametrize("select", ["blocks", "outputs"])
+@pytest.mark.parametrize("unit", ["block", "output"])
 @pytest.mark.parametrize("paired", [False, True])
-def test_the_selector_names_the_candidates_that_are_kept(selector, select, paired):
+def test_the_selector_names_the_candidates_that_are_kept(selector, unit, paired):
     parameters = {
         "n_candidates": 128,
         "selector": selector,
-        "select": select,
+        "unit": unit,
         "paired": paired,
         "spread": 0.7,
         **QUICK,
     }
-    sampler = BlockedCERF(n_components=39, **parameters).fit(X)
-    everything = BlockedCERF(n_components=128, **parameters).fit(X)
-    assert len(sampler.selector_) == 39
-    assert sampler.selector_.dtype == np.int64
+    sampler = learned_blocks(n_components=39, **parameters).fit(X)
+    everything = learned_blocks(n_components=128, **parameters).fit(X)
+    assert len(sampler.selected_) == 39
+    assert sampler.selected_.dtype == np.int64
     per_projection = 2 if paired else 1
-    projections = np.unique(sampler.selector_ // per_projection)
+    projections = np.unique(sampler.selected_ // per_projection)
     np.testing.assert_array_equal(sampler.frequencies_, everything.frequencies_[:, projections])
     kept = np.bincount(projections // 16, minlength=128 // 16 // per_projection)
     assert sampler.n_blocks_ == (kept > 0).sum()
-    if select == "blocks":
+    if unit == "block":
         assert sorted(kept[kept > 0])[1:] == [16] * (sampler.n_blocks_ - 1)
         assert sampler.n_blocks_ == -(-len(projections) // 16)
 
@@ -142,32 +144,33 @@ def test_a_touched_block_is_paid_whole(shared_signs, spread):
     sampler = BlockedCERF(
         n_components=40,
         n_candidates=320,
-        select="outputs",
+        unit="output",
         shared_signs=shared_signs,
         spread=spread,
         paired=False,
         random_state=0,
     ).fit(X)
-    touched = len(np.unique(sampler.selector_ // 16))
+    touched = len(np.unique(sampler.selected_ // 16))
     assert touched > 3  # single outputs scatter over the blocks
     centred = 16 * touched if spread else 0
     macs = fastfood_macs(touched, 16, shared_signs=shared_signs, n_centre_inputs=centred)
     assert sampler.n_macs_ == macs == cost(sampler).macs
-    whole = clone(sampler).set_params(select="blocks").fit(X)
+    whole = clone(sampler).set_params(unit="block").fit(X)
     assert whole.n_blocks_ == 3
     assert whole.n_macs_ < sampler.n_macs_
 
 
-@pytest.mark.parametrize("selector", [*LEARNED, "random"])
-@pytest.mark.parametrize("select", ["blocks", "outputs"])
+@pytest.mark.parametrize(
+    ("selector", "unit"), [*product(LEARNED, ("block", "output")), ("random", "block")]
+)
 @pytest.mark.parametrize("shared_signs", [False, True])
 @pytest.mark.parametrize("spread", [None, 0.5])
-def test_a_budget_holds_after_selection(selector, select, shared_signs, spread):
+def test_a_budget_holds_after_selection(selector, unit, shared_signs, spread):
     for macs in (200, 500, 901):
-        sampler = BlockedCERF(
+        sampler = learned_blocks(
             macs=macs,
             selector=selector,
-            select=select,
+            unit=unit,
             shared_signs=shared_signs,
             spread=spread,
             **QUICK,
@@ -178,17 +181,17 @@ def test_a_budget_holds_after_selection(selector, select, shared_signs, spread):
         assert sampler.n_components_ == 32 * sampler.n_blocks_
 
 
-@pytest.mark.parametrize("select", ["blocks", "outputs"])
-def test_a_budget_holds_with_weights_too(select):
-    sampler = BlockedCERF(
-        macs=600, select=select, weights="nnls", selected_fraction=0.2, teacher=PRODUCT, **QUICK
+@pytest.mark.parametrize("unit", ["block", "output"])
+def test_a_budget_holds_with_weights_too(unit):
+    sampler = learned_blocks(
+        macs=600, unit=unit, weights="nnls", selected_fraction=0.2, teacher=PRODUCT, **QUICK
     ).fit(X)
     assert sampler.n_macs_ == 528
     assert sampler.n_components_ == 96
 
 
 def test_weights_replace_whole_blocks_only_where_blocks_are_chosen():
-    sampler = BlockedCERF(
+    sampler = learned_blocks(
         n_components=48,
         n_candidates=320,
         paired=False,
@@ -200,7 +203,7 @@ def test_weights_replace_whole_blocks_only_where_blocks_are_chosen():
     ).fit(X)
     assert sampler.n_blocks_ == 3
     assert (sampler.feature_map_.amplitudes == 0.0).any()  # paid anyway
-    single = clone(sampler).set_params(select="outputs").fit(X)
+    single = clone(sampler).set_params(unit="output").fit(X)
     assert (single.feature_map_.amplitudes > 0.0).all()
 
 
@@ -208,22 +211,22 @@ def test_weights_replace_whole_blocks_only_where_blocks_are_chosen():
 
 
 @pytest.mark.parametrize("selector", LEARNED)
-@pytest.mark.parametrize("select", ["blocks", "outputs"])
-def test_threads_and_cache_do_not_change_a_bit(selector, select):
+@pytest.mark.parametrize("unit", ["block", "output"])
+def test_threads_and_cache_do_not_change_a_bit(selector, unit):
     data = np.random.default_rng(1).normal(size=(2_100, 16))
-    sampler = BlockedCERF(
-        n_components=32, selector=selector, select=select, weights="nnls", max_stages=3, **QUICK
+    sampler = learned_blocks(
+        n_components=32, selector=selector, unit=unit, weights="nnls", max_stages=3, **QUICK
     )
     wanted = clone(sampler).fit(data)
     again = [
         clone(sampler).set_params(n_jobs=2).fit(data),
-        clone(sampler).set_params(cache_bytes=0).fit(data),
-        clone(sampler).set_params(n_jobs=2, cache_bytes=10**6).fit(data),
+        clone(sampler).set_params(selector__cache_bytes=0).fit(data),
+        clone(sampler).set_params(n_jobs=2, selector__cache_bytes=10**6).fit(data),
         clone(sampler).fit(sp.csr_array(data)),
         pickle.loads(pickle.dumps(wanted)),
     ]
     for other in again:
-        np.testing.assert_array_equal(other.selector_, wanted.selector_)
+        np.testing.assert_array_equal(other.selected_, wanted.selected_)
         np.testing.assert_array_equal(other.feature_proba_, wanted.feature_proba_)
         np.testing.assert_array_equal(other.lower_bounds_, wanted.lower_bounds_)
         np.testing.assert_array_equal(other.transform(data), wanted.transform(data))
@@ -232,7 +235,7 @@ def test_threads_and_cache_do_not_change_a_bit(selector, select):
 @pytest.mark.parametrize("selector", LEARNED)
 def test_single_precision_is_kept_and_learned_from_in_double(selector):
     single = X.astype(np.float32)
-    sampler = BlockedCERF(n_components=20, selector=selector, gamma=0.05, **QUICK)
+    sampler = learned_blocks(n_components=20, selector=selector, gamma=0.05, **QUICK)
     fitted = clone(sampler).fit(single)
     assert fitted.transform(single).dtype == np.float32
     double = clone(sampler).fit(single.astype(np.float64))
@@ -240,11 +243,11 @@ def test_single_precision_is_kept_and_learned_from_in_double(selector):
 
 
 @pytest.mark.parametrize("selector", LEARNED)
-@pytest.mark.parametrize("select", ["blocks", "outputs"])
-def test_fewer_samples_than_candidates_work(selector, select):
+@pytest.mark.parametrize("unit", ["block", "output"])
+def test_fewer_samples_than_candidates_work(selector, unit):
     for seed in range(5):
-        sampler = BlockedCERF(
-            n_components=50, selector=selector, select=select, tol=1.0, random_state=seed
+        sampler = learned_blocks(
+            n_components=50, selector=selector, unit=unit, tol=1.0, random_state=seed
         ).fit(X[:10])
         assert np.isfinite(sampler.transform(X)).all()
 
@@ -260,7 +263,7 @@ def test_data_that_tell_nothing_are_refused(selector):
 BAD = [
     ({"n_components": 0}, "n_components=0 is not valid"),
     ({"n_candidates": 99}, "n_candidates=99 is not valid: it must be at least the number of"),
-    ({"select": "rows"}, "select='rows' is not valid: it must be 'blocks' or 'outputs'."),
+    ({"unit": "row"}, "unit='row' is not valid: it must be 'block' or 'output'."),
     ({"spread": 0.0}, "spread=0.0 is not valid: it must be a positive number or None."),
     ({"scale_spread": -1.0}, "scale_spread=-1.0 is not valid: it must be a number that is not"),
     ({"shared_signs": 1}, "shared_signs=1 is not valid: it must be True or False."),
@@ -306,7 +309,7 @@ def test_weighted_blocks_are_nearer_to_an_irregular_kernel_than_drawn_ones(selec
     for seed in range(3):
         parameters = {"kernel": Gaussian(0.3), "n_components": 64, "paired": False}
         drawn = BlockedCERF(selector="random", random_state=seed, **parameters).fit(data[:600])
-        learned = BlockedCERF(
+        learned = learned_blocks(
             selector=selector,
             n_candidates=320,
             teacher=PRODUCT,

@@ -1,0 +1,143 @@
+"""Selectors as objects: parameters, copies, searches, and what they leave alone."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import RidgeClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from cerflearn import CVEM, BlockedCERF, Greedy, MaskedCERF, Shared
+from cerflearn.estimators.cerf.selectors import SELECTORS
+from learned_maps import learned
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(90, 8))
+Y = (X[:, 0] * X[:, 1] > 0.0).astype(int)
+OTHERS = [
+    Greedy(normalize="center", cache_bytes=0),
+    Shared(normalize=None, max_stages=3, cache_bytes=10),
+    CVEM(solver="admm", normalize=None, spectral_penalty=0.5, max_stages=4, tol=0.5, cache_bytes=1),
+]
+MAPS = [MaskedCERF, BlockedCERF]
+
+
+@pytest.mark.parametrize("selector", OTHERS, ids=repr)
+def test_selectors_are_cloned_with_all_their_parameters(selector):
+    copy = clone(selector)
+    assert type(copy) is type(selector)
+    assert copy is not selector
+    assert copy.get_params() == selector.get_params()
+    assert pickle.loads(pickle.dumps(selector)).get_params() == selector.get_params()
+    defaults = type(selector)().get_params()
+    assert not {name for name, value in selector.get_params().items() if value == defaults[name]}
+
+
+def test_selectors_print_what_was_changed():
+    assert repr(Greedy()) == "Greedy()"
+    assert repr(Shared(max_stages=3)) == "Shared(max_stages=3)"
+    assert repr(CVEM(solver="admm", tol=0.5)) == "CVEM(solver='admm', tol=0.5)"
+    assert "selector=CVEM(solver='admm')" in repr(MaskedCERF(selector=CVEM(solver="admm")))
+
+
+@pytest.mark.parametrize("estimator", MAPS)
+def test_parameters_of_a_selector_are_reached_through_the_map(estimator):
+    sampler = estimator(selector=CVEM())
+    assert sampler.get_params()["selector__solver"] == "procrustes"
+    assert "selector__solver" not in sampler.get_params(deep=False)
+    sampler.set_params(selector__solver="admm", selector__max_stages=5)
+    assert sampler.selector.solver == "admm"
+    assert sampler.selector.max_stages == 5
+    with pytest.raises(ValueError, match="Invalid parameter 'solver' for estimator Greedy"):
+        estimator(selector=Greedy()).set_params(selector__solver="admm")
+    copy = clone(sampler)
+    assert copy.selector is not sampler.selector
+    assert copy.get_params()["selector__solver"] == "admm"
+
+
+@pytest.mark.parametrize("estimator", MAPS)
+@pytest.mark.parametrize("name", SELECTORS)
+def test_a_name_stands_for_the_defaults_of_its_class(estimator, name):
+    parameters = {"n_components": 10, "random_state": 0}
+    by_name = estimator(selector=name, **parameters).fit(X)
+    by_object = estimator(selector=SELECTORS[name](), **parameters).fit(X)
+    np.testing.assert_array_equal(by_name.selected_, by_object.selected_)
+    np.testing.assert_array_equal(by_name.lower_bounds_, by_object.lower_bounds_)
+    np.testing.assert_array_equal(by_name.transform(X), by_object.transform(X))
+
+
+@pytest.mark.parametrize("estimator", MAPS)
+def test_maps_learn_greedily_by_default(estimator):
+    parameters = {"n_components": 10, "random_state": 0}
+    by_default = estimator(**parameters).fit(X)
+    greedy = estimator(selector="greedy", **parameters).fit(X)
+    drawn = estimator(selector="random", **parameters).fit(X)
+    np.testing.assert_array_equal(by_default.transform(X), greedy.transform(X))
+    assert by_default.n_candidates_ > 10 == drawn.n_candidates_
+    assert not np.array_equal(by_default.transform(X), drawn.transform(X))
+
+
+@pytest.mark.parametrize("estimator", MAPS)
+@pytest.mark.parametrize("selector", OTHERS, ids=repr)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_fit_leaves_the_selector_as_it_is(estimator, selector):
+    given = clone(selector)
+    before = dict(vars(given))
+    sampler = estimator(n_components=10, selector=given, random_state=0).fit(X)
+    assert sampler.selector is given
+    assert vars(given) == before
+    # So one object can serve several maps.
+    again = estimator(n_components=10, selector=given, random_state=0).fit(X)
+    np.testing.assert_array_equal(again.selected_, sampler.selected_)
+
+
+@pytest.mark.parametrize("estimator", MAPS)
+def test_settings_of_a_selector_can_be_searched_over(estimator):
+    model = make_pipeline(
+        estimator(n_components=10, selector=CVEM(tol=1.0), random_state=0), RidgeClassifier()
+    )
+    step = model.steps[0][0]
+    grid = {f"{step}__selector__normalize": ["standardize", "center", None]}
+    search = GridSearchCV(model, grid, cv=2).fit(X, Y)
+    scores = search.cv_results_["mean_test_score"]
+    assert len(scores) == 3
+    assert np.isfinite(scores).all()
+    best = search.best_params_[f"{step}__selector__normalize"]
+    assert search.best_estimator_[0].selector.normalize == best
+    assert model[0].selector.normalize == "standardize"
+
+
+@pytest.mark.parametrize("estimator", MAPS)
+def test_selectors_themselves_can_be_searched_over(estimator):
+    model = make_pipeline(estimator(n_components=10, random_state=0), RidgeClassifier())
+    selectors = ["greedy", Shared(max_stages=3), CVEM(tol=1.0), "random"]
+    grid = {f"{model.steps[0][0]}__selector": selectors}
+    search = GridSearchCV(model, grid, cv=2).fit(X, Y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    alone = clone(model).set_params(**{next(iter(grid)): selectors[search.best_index_]}).fit(X, Y)
+    np.testing.assert_array_equal(alone[0].selected_, search.best_estimator_[0].selected_)
+
+
+@pytest.mark.parametrize("estimator", MAPS)
+@pytest.mark.parametrize("selector", [None, 3, Greedy, "Greedy", RidgeClassifier(), ["cvem"]])
+def test_what_is_no_selector_is_refused(estimator, selector):
+    message = r"selector=.* is not valid: it must be 'greedy', 'shared', 'cvem', 'random', or a C"
+    with pytest.raises(ValueError, match=message):
+        estimator(selector=selector).fit(X)
+
+
+def test_parameters_are_checked_in_fit_and_not_before():
+    sampler = MaskedCERF(selector=CVEM(solver="svd", max_stages=-1))
+    with pytest.raises(ValueError, match="solver='svd' is not valid"):
+        clone(sampler).set_params(selector__max_stages=1).fit(X)
+
+
+def test_flat_keywords_go_to_the_selector_that_knows_them():
+    sampler = learned(selector="shared", tol=1.0, max_stages=3, n_components=4)
+    assert sampler.selector.get_params() == Shared(max_stages=3).get_params()
+    assert sampler.n_components == 4
+    assert learned(selector="random", tol=1.0).selector == "random"

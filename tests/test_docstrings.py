@@ -1,0 +1,40 @@
+"""numpydoc's own validation of everything public."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+from numpydoc.validate import validate
+
+import cerflearn
+from cerflearn import rivals
+
+# Not asked for: an extended summary; text on the line of the quotes; "self : object", which
+# scikit-learn has in its own docstrings; See Also and examples of methods, which stand with their
+# class.
+NOT_ASKED = {"ES01", "GL01", "RT02", "EX01", "SA01"}
+OF_CLASSES_TOO = {"EX01", "SA01"}
+
+
+def public_objects():
+    """Dotted names of public classes and functions, and of the methods that are ours."""
+    owners = {"cerflearn": cerflearn, "cerflearn.rivals": rivals}
+    for module_name, module in owners.items():
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isclass(value):
+                yield f"{module_name}.{name}"
+                for method, function in inspect.getmembers(value, inspect.isfunction):
+                    if not method.startswith("_") and function.__module__.startswith("cerflearn"):
+                        yield f"{module_name}.{name}.{method}"
+            elif inspect.isfunction(value):
+                yield f"{module_name}.{name}"
+
+
+@pytest.mark.parametrize("name", list(public_objects()))
+def test_docstrings_pass_numpydocs_validation(name):
+    is_method = name.count(".") > 1 + name.startswith("cerflearn.rivals")
+    ignored = NOT_ASKED if is_method else NOT_ASKED - OF_CLASSES_TOO
+    errors = [error for error in validate(name)["errors"] if error[0] not in ignored]
+    assert not errors
