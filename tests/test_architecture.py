@@ -123,6 +123,7 @@ def imports_of(path: Path) -> list[Import]:
 
 
 SOURCES = sorted(PACKAGE.rglob("*.py"))
+ESTIMATORS = sorted((PACKAGE / "estimators").rglob("*.py"))
 IDS = [str(path.relative_to(PACKAGE)) for path in SOURCES]
 
 
@@ -155,6 +156,39 @@ def test_rooms_import_along_the_arrows_only(path):
     room = room_of_file(path)
     ours = {i.room for i in imports_of(path) if i.package == "cerflearn"}
     assert ours <= ARROWS[room] | {room, "_typing"}
+
+
+# Folders of estimators that one of them may import, beside itself; modules that lie in none are
+# shared by all and import none of them.
+SUBROOMS = {
+    "maps": set(),
+    "cerf": {"maps"},
+    "applications": {"maps"},
+    "predictors": set(),
+}
+
+
+def subroom_of(module: str) -> str:
+    """Folder of estimators that a module lies in; empty for shared modules and other rooms."""
+    parts = module.split(".")
+    inside = parts[:2] == ["cerflearn", "estimators"] and len(parts) > 2
+    return parts[2] if inside and parts[2] in SUBROOMS else ""
+
+
+@pytest.mark.parametrize("path", ESTIMATORS, ids=[path.stem for path in ESTIMATORS])
+def test_folders_of_estimators_import_along_the_arrows_only(path):
+    module = "cerflearn." + ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+    here = subroom_of(module)
+    used = {subroom_of(i.module) for i in imports_of(path)} - {""}
+    assert used <= SUBROOMS.get(here, set()) | {here}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=IDS)
+def test_modules_with_an_underscore_are_seen_in_their_room_only(path):
+    room = room_of_file(path)
+    for found in imports_of(path):
+        hidden = [part for part in found.module.split(".")[2:] if part.startswith("_")]
+        assert not hidden or found.room == room, found.module
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=IDS)
