@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from cerflearn import CERFClassifier, CERFRegressor, cost
 from cerflearn.estimators.predictors import search
 from cerflearn.estimators.predictors.heads import HEADS
+from cerflearn.training import train
 from cerflearn.training.pruning import Budget, largest_blocks
 from cerflearn.training.train import train_network
 
@@ -187,3 +188,14 @@ def test_no_rows_are_held_out_where_early_stopping_has_no_use(monkeypatch):
     for early_stopping in (True, False):
         CERFRegressor(early_stopping=early_stopping, random_state=0, **parameters).fit(X, X[:, 0])
     assert seen == [300, 300]
+
+
+def test_early_stopping_changes_networks_trained_by_mini_batches(monkeypatch):
+    monkeypatch.setattr(train, "_FULL_BATCH_WORK", 0)
+    data = np.random.default_rng(0).normal(size=(300, 4))
+    labels = (data[:, 0] * data[:, 1] > 0.0).astype(int)
+    heads = [
+        quick(early_stopping=early).fit(data, labels).head_coef_ for early in (True, False, "auto")
+    ]
+    assert not np.array_equal(heads[0], heads[1])
+    assert np.array_equal(heads[1], heads[2])  # "auto" is for 10,000 rows and more

@@ -165,40 +165,6 @@ def test_heads_that_cannot_tell_several_labels_say_so():
 
 
 # --- parameters -------------------------------------------------------------------------------
-GIVEN = {"gamma": 0.5, "activation": "relu", "teacher": "kernel", "alpha": 0.1,
-         "early_stopping": True}  # fmt: skip
-BESIDE = {"activation": ("relu",), "learn": ("features", "selection")}
-
-
-@pytest.mark.parametrize("kind", [CERFClassifier, CERFRegressor])
-@pytest.mark.parametrize("entry", CERFClassifier._without_effect, ids=lambda e: e.parameter)
-def test_parameters_without_effect_are_refused(kind, entry):
-    raised = 0
-    for value in BESIDE[entry.beside]:
-        model = kind(**{entry.beside: value, entry.parameter: GIVEN[entry.parameter]})
-        if entry.when(model):
-            raised += 1
-            message = f"{entry.parameter}=.* has no effect with {entry.beside}='{value}'"
-            with pytest.raises(ValueError, match=message):
-                model.fit(X, TWO)
-    assert raised > 0
-
-
-CHANGES = {
-    "macs": 40, "learn": "features", "activation": "relu", "teacher": "kernel", "n_components": 3,
-    "gamma": 0.2, "alpha": 0.1, "group_size": 2, "features_per_mask": 2, "random_state": 5,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", [CERFClassifier, CERFRegressor])
-@pytest.mark.parametrize("name", CHANGES)
-def test_other_parameters_change_the_result(kind, name):
-    base = QUICK | {"macs": 20}
-    usual = kind(**base).fit(X, TWO).feature_map_
-    other = kind(**(base | {name: CHANGES[name]})).fit(X, TWO).feature_map_
-    assert not np.array_equal(usual.values, other.values)
-
-
 def test_both_classes_have_the_same_parameters_in_the_same_order():
     shared = [n for n in CERFClassifier().get_params(deep=False) if n != "class_weight"]
     names = [n for n in inspect.signature(CERFClassifier).parameters if n != "class_weight"]

@@ -137,5 +137,6 @@ def test_drawn_features_take_the_gamma_with_the_least_error(factor):
     budget = Budget(macs=800, n_scores=1)
     task = Task(X, targets, weights, "regression", budget, np.ones(3, dtype=bool), gamma)
     found = best_gamma_factor(task, 200, np.random.default_rng(0))
-    near = sorted(drawn_features._DRAWN_GAMMA_FACTORS, key=lambda other: abs(np.log(other / factor)))[:2]
+    factors = drawn_features._DRAWN_GAMMA_FACTORS
+    near = sorted(factors, key=lambda other: abs(np.log(other / factor)))[:2]
     assert found in near

@@ -242,7 +242,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: MatrixLike) -> FloatArray:
-        """Scores of X.
+        """Compute the scores.
 
         Parameters
         ----------
@@ -280,7 +280,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         return self.classes_[index]
 
     def predict_proba(self, X: MatrixLike) -> Float64Array:
-        """Probabilities of the classes: softmax, or sigmoid, of the scores.
+        """Predict probabilities: softmax, or sigmoid, of the scores.
 
         For support vector machines they are not calibrated: a monotone function of the scores, or
         of the votes.
@@ -301,7 +301,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         return np.column_stack([1.0 - proba, proba]) if self._kind == "binary" else proba
 
     def predict_log_proba(self, X: MatrixLike) -> Float64Array:
-        """Logarithms of the probabilities, finite also where these are zero.
+        """Predict logarithms of probabilities, finite also where these are zero.
 
         Parameters
         ----------
