@@ -243,7 +243,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         self.activation_ = settings.activation
         self.n_components_ = settings.n_components
         self.alpha_ = settings.alpha if settings.trains else "auto"
-        self.gamma_ = gamma if settings.activation == "cosine" else None
+        self.gamma_ = gamma
 
     def _store(
         self,

@@ -95,9 +95,9 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         Features that training started with.
     alpha_ : float or "auto"
         Penalty that was used; ``"auto"`` where no features were trained.
-    gamma_ : float or None
+    gamma_ : float
         Coefficient that frequencies were drawn with, of scaled inputs; for masks that are drawn
-        and ``gamma="cv"``, the one that a multiple was chosen of. None for relu features.
+        and ``gamma="cv"``, the one that a multiple was chosen of. Relu features do not use it.
     macs_ : int
         Budget.
     n_macs_ : int

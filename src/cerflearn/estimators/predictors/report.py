@@ -82,7 +82,7 @@ def _chosen(model: Any) -> str:
             f"activation={model.activation_!r}",
             f"alpha={model.alpha_:g}",
         ]
-    if model.gamma_ is not None:
+    if model.activation_ == "cosine":
         words.append(f"gamma_={model.gamma_:.3g}")
     return ", ".join(words)
 
