@@ -182,6 +182,7 @@ def test_both_classes_have_the_same_parameters_in_the_same_order():
         ({"macs": 50, "n_components": 26}, "n_components=26 .* macs=50 is enough for 25 features"),
         ({"n_components": 10**6}, r"macs=192 \(the default\) is enough for 96 features"),
         ({"n_components": 0}, "n_components=0"),
+        ({"macs": 10**12, "n_components": 10**9}, "n_components=26843545 or less"),
         ({"n_components": "all"}, "n_components='all'"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,31 @@ def test_only_small_networks_that_classify_many_rows_train_longer():
     assert effort_for(1_000, 1_000, classes=True) == 1.0
     assert effort_for(4_000, 10_000, classes=True) == 1.0
     assert effort_for(4_000, 1_000, classes=False) == 1.0
+
+
+@pytest.mark.parametrize("group_size", [1, 4])
+def test_training_starts_with_the_inputs_that_vary_with_the_targets(group_size):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 3_000)), np.arange(12) % 2
+    X[:, [7, 500, 2_999]] += 5.0 * y[:, None]
+    usable = np.ones(3_000, dtype=bool)
+    usable[100:120] = False
+    targets, weights = y[:, None].astype(float), np.full(12, 1 / 12)
+    budget = Budget(40, 1, group_size)
+    task = Task(X, targets, weights, "binary", budget, usable, 1e-3)
+    settings = TrainingSettings(6, 1e-3, "labels")
+    network = train._draw_dense(task, settings, np.random.default_rng(0))
+    reads = network.mask.any(axis=1)
+    assert 1_000 <= reads.sum() < 1_000 + group_size
+    assert reads[[7, 500, 2_999]].all()
+    assert not reads[100:120].any()
+    groups = reads[:100].reshape(-1, group_size)
+    assert (groups.any(axis=1) == groups.all(axis=1)).all()
+    # Where the budget can read more, or inputs are not very many, all are there.
+    for other in (replace(task, budget=Budget(10**6, 1, group_size)), narrow(task, 800)):
+        network = train._draw_dense(other, settings, np.random.default_rng(0))
+        assert np.array_equal(network.mask.any(axis=1), other.usable)
+
+
+def narrow(task, n_features):
+    return replace(task, X=task.X[:, :n_features], usable=task.usable[:n_features])

@@ -23,7 +23,7 @@ _EPOCHS, _LEAST_STEPS, _MOST_STEPS, _BATCH_SIZE = 15, 1500, 6000, 256
 _ADAM_RATE = 3e-3
 _LARGEST_PHASE_STEP = 2.4  # a step changes all frequencies: a phase by the rate times the inputs
 _CHEAP_STEPS, _CHEAP_WORK = 4000, 10**8  # steps x frequencies
-_LEAST_SCREENED, _SCREENED_PER_ROW = 1_000, 100  # inputs that training starts with
+_LEAST_SCREENED = 1_000  # inputs that training starts with; otherwise the square of the rows
 _LONGER = 5.0  # more iterations for small networks that classify many rows
 
 
@@ -107,7 +107,7 @@ def _screened(task: Task, n_components: int) -> BoolArray:
     """
     budget = task.budget
     n_read = -(-budget.entries_for(n_components) // n_components)
-    most = max(_LEAST_SCREENED, _SCREENED_PER_ROW * task.n_samples, n_read)
+    most = max(_LEAST_SCREENED, task.n_samples**2, n_read)
     if int(task.usable.sum()) <= most:
         return task.usable
     centred = task.targets - task.weights @ task.targets

@@ -49,6 +49,7 @@ _LARGEST_INPUT, _LARGEST_START_GAMMA = 1e15, 1e65  # squares and frequencies mus
 
 
 _MOST_BUDGET = 10**12  # far beyond any model; arithmetic stays exact
+_MOST_FREQUENCIES = 2**27  # that training starts with, 1 GiB
 
 
 def _check_early_stopping(name: str, value: Any) -> None:
@@ -190,15 +191,25 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
                 f"the smallest possible budget. Pass macs={least} or more."
             )
         if self.n_components != "auto":
-            most = budget.macs // (min(budget.group_size, n_features) + n_scores)
-            if self.n_components > most:
-                given = f"macs={budget.macs}" + (" (the default)" if self.macs is None else "")
-                raise ValueError(
-                    f"n_components={self.n_components} is not valid: {given} is enough for {most} "
-                    f"features, one group of inputs and the scores each. Pass n_components={most} "
-                    "or less, or more macs."
-                )
+            self._check_n_components(int(self.n_components), budget, n_features)
         return budget
+
+    def _check_n_components(self, n_components: int, budget: Budget, n_features: int) -> None:
+        """Refuse more features than the budget, or memory, is enough for."""
+        most = budget.macs // (min(budget.group_size, n_features) + budget.n_scores)
+        if n_components > most:
+            given = f"macs={budget.macs}" + (" (the default)" if self.macs is None else "")
+            raise ValueError(
+                f"n_components={n_components} is not valid: {given} is enough for {most} features, "
+                f"one group of inputs and the scores each. Pass n_components={most} or less, or "
+                "more macs."
+            )
+        if n_components * n_features > _MOST_FREQUENCIES:
+            raise ValueError(
+                f"n_components={n_components} is not valid: with {n_features:,} inputs it takes "
+                f"more than {_MOST_FREQUENCIES:,} frequencies. Pass n_components="
+                f"{_MOST_FREQUENCIES // n_features} or less."
+            )
 
     def _task(
         self, rows: TrainingRows, kind: TargetKind, budget: Budget, scaling: InputScaling

@@ -331,7 +331,9 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = self.head in MULTILABEL_HEADS
+        tags.classifier_tags.multi_label = (
+            isinstance(self.head, str) and self.head in MULTILABEL_HEADS
+        )
         return tags
 
 

@@ -17,6 +17,7 @@ HEADS = ("logistic", "ridge", "svm", "svm_ovo")
 
 _INVERSE_PENALTIES = (0.01, 0.1, 1.0, 10.0)  # C of scikit-learn
 _HEAD_FOLDS = 3
+_MOST_TUNED_CLASSES = 100  # of more, C is 1: each fit takes long
 
 
 def fit_head(
@@ -32,7 +33,8 @@ def fit_head(
     Parameters
     ----------
     head : {"logistic", "svm", "svm_ovo"}
-        Logistic regression, liblinear's or LIBSVM's linear SVM, with C by cross-validation.
+        Logistic regression, liblinear's or LIBSVM's linear SVM; C by cross-validation for up to
+        100 classes.
     features : ndarray of shape (n_samples, n_outputs)
         Of the rows.
     targets : ndarray of shape (n_samples, n_scores)
@@ -87,7 +89,8 @@ def _search(
         "svm_ovo": SVC(kernel="linear"),
     }
     model = models[head]
-    if np.bincount(classes).min() < _HEAD_FOLDS:  # too few for folds
+    counts = np.bincount(classes)
+    if counts.min() < _HEAD_FOLDS or len(counts) > _MOST_TUNED_CLASSES:
         return model.fit(features, classes, sample_weight=weights)
     folds = StratifiedKFold(_HEAD_FOLDS, shuffle=True, random_state=seed)
     search = GridSearchCV(model, {"C": list(_INVERSE_PENALTIES)}, cv=folds)
