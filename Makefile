@@ -7,8 +7,11 @@ SOURCES := pyproject.toml CMakeLists.txt $(CPP)
 # One BLAS thread: the tests compare bits and the benchmarks compare single threads.
 ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
+PYTEST = $(ENV) $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+CMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake
+
 .NOTPARALLEL:
-.PHONY: help demo test test-bits test-sklearn lint format bench bench-blocked bench-predictors bench-selection reproduce reproduce-full sanitize clean
+.PHONY: help demo test test-bits test-sklearn test-oldest test-estimators lint format bench bench-blocked bench-predictors bench-selection reproduce reproduce-full sanitize test-arm clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,23 +20,39 @@ demo: $(VENV)/.ready-report  ## accuracy against MACs and time on bundled data, 
 	$(BIN)/cerf demo
 
 test: $(VENV)/.ready-test  ## all tests, in parallel (under 6 minutes on two cores)
-	$(ENV) $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(PYTEST)
 
 test-bits: $(VENV)/.ready-test  ## fitted arrays and outputs against recorded digests, on the CPU they were recorded on
 	$(ENV) PYTHONPATH=tests $(BIN)/python -m digests.record --compare
 
-test-sklearn: $(VENV)/.ready-test  ## scikit-learn's estimator checks on the newest and the oldest supported version
-	$(ENV) $(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/estimators tests/rivals
+test-sklearn: $(VENV)/.ready-test  ## estimators on the newest and the oldest supported scikit-learn
+	$(PYTEST) tests/estimators tests/rivals
+	$(MAKE) test-oldest
+
+test-oldest:  ## estimators on the oldest supported scikit-learn (1.6)
 	$(MAKE) VENV=.venv-oldest .venv-oldest/.ready-test
 	.venv-oldest/bin/python -m pip install --quiet 'scikit-learn==1.6.*' 'numpy==2.2.*' 'scipy==1.14.*'
-	$(ENV) .venv-oldest/bin/python -m pytest --numprocesses auto --dist worksteal tests/estimators tests/rivals
+	$(MAKE) VENV=.venv-oldest test-estimators
 
-lint: $(VENV)/.ready-dev  ## ruff, mypy, clang-format, codespell
+test-estimators:
+	$(PYTEST) tests/estimators tests/rivals
+
+lint: $(VENV)/.ready-dev  ## ruff, mypy, clang-format, codespell; C++ without warnings by GCC and Clang
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/codespell *.md *.toml src tests benchmarks experiments cpp docs
+	@for compiler in g++ clang++; do \
+	  if command -v $$compiler >/dev/null; then \
+	    echo "C++ core, tests and bindings by $$compiler, warnings are errors"; \
+	    $(CMAKE) -S . -B build/lint-$$compiler -G Ninja -DCMAKE_CXX_COMPILER=$$compiler --log-level=WARNING \
+	      -DCERF_TESTS=ON -DCERF_WERROR=ON -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
+	      -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)" && \
+	    $(CMAKE) --build build/lint-$$compiler --target cerf_tests CMakeFiles/_core.dir/cpp/bindings.cpp.o \
+	      || exit 1; \
+	  else echo "$$compiler is absent (Debian: apt-get install g++ clang): not built with it"; fi; \
+	done
 
 format: $(VENV)/.ready-dev  ## put Python and C++ into the house style
 	$(BIN)/ruff check --fix .
@@ -64,10 +83,16 @@ reproduce-full: $(VENV)/.ready-test  ## the paper's protocol, under 100 minutes,
 	$(BIN)/python -m experiments render --size full
 
 sanitize: $(VENV)/.ready-build  ## C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S . -B build/sanitize -G Ninja \
-	  -DCERF_PYTHON=OFF -DCERF_TESTS=ON -DCERF_SANITIZE=ON
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build build/sanitize
+	$(CMAKE) -S . -B build/sanitize -G Ninja -DCERF_PYTHON=OFF -DCERF_TESTS=ON -DCERF_SANITIZE=ON
+	$(CMAKE) --build build/sanitize --target cerf_tests
 	build/sanitize/cerf_tests
+
+test-arm: $(VENV)/.ready-arm  ## C++ tests on 64-bit ARM: cross-compiled by zig c++, run by QEMU
+	$(CMAKE) -S . -B build/arm -G Ninja --toolchain cpp/tools/aarch64.cmake \
+	  -DCERF_ZIG="$(CURDIR)/$(BIN)/python" -DCERF_PYTHON=OFF -DCERF_TESTS=ON -DCERF_WERROR=ON
+	$(CMAKE) --build build/arm
+	qemu-aarch64-static build/arm/cerf_tests
+	qemu-aarch64-static build/arm/cerf_accuracy
 
 clean:  ## remove environments and build products
 	rm -rf $(VENV) .venv-oldest build
@@ -93,4 +118,11 @@ $(VENV)/.ready-%: $(VENV)/.ready-build $(SOURCES)
 
 $(VENV)/.ready-dev: $(VENV)/.ready-build pyproject.toml
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.ready-arm: $(VENV)/.ready-build
+	@command -v qemu-aarch64-static >/dev/null || \
+	  { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update && apt-get install -y qemu-user-static; } || \
+	  { echo "qemu-aarch64-static is missing (Debian: apt-get install qemu-user-static)"; exit 1; }
+	$(BIN)/python -m pip install --quiet 'ziglang>=0.13'
 	@touch $@

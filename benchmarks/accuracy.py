@@ -66,7 +66,13 @@ def map_errors(dtype: str, turns: float) -> dict[str, Any]:
     result: dict[str, Any] = {"promised": float(bound.max()), "measured": {}, "used": {}}
     for level in _native.levels():
         model = _native.dense_model(
-            frequencies, offsets, np.ones(N_PROJECTIONS), N_PROJECTIONS, False, dtype, level
+            frequencies=frequencies,
+            offsets=offsets,
+            amplitudes=np.ones(N_PROJECTIONS),
+            n_outputs=N_PROJECTIONS,
+            paired=False,
+            dtype=dtype,
+            level=level,
         )
         batch, rows = (np.empty(exact.shape, dtype) for _ in range(2))
         assert model.transform(X, batch, 1)

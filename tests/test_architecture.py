@@ -45,7 +45,7 @@ ARROWS = {
 # Packages that a room may import when its modules are imported; everything may use the standard
 # library and NumPy.
 PACKAGES = {
-    "_native": {"threadpoolctl"},
+    "_native": {"joblib", "threadpoolctl"},
     "spectral": {"scipy"},
     "features": {"scipy"},
     "learning": {"scipy"},

@@ -1,4 +1,8 @@
 // Which levels this build has and this CPU can run.
+#if defined(CERF_HAS_X86_LEVELS) && defined(__clang__)
+#include <cpuid.h>
+#endif
+
 #include <cstring>
 
 #include "cerf/kernel_table.h"
@@ -32,14 +36,41 @@ const Level kLevels[] = {
 #endif
 };
 
+#ifdef CERF_HAS_X86_LEVELS
+#if defined(__clang__)
+// Clang 14 knows the features by name, not the levels and not these three.
+bool has_unnamed_features() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  const bool basic =
+      __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0 && (c & bit_MOVBE) != 0;
+  return basic && __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 && (c & bit_LZCNT) != 0;
+}
+bool has_v3() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+         __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") && has_unnamed_features();
+}
+bool has_v4() {
+  return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
+#else
+bool has_v3() {
+  return __builtin_cpu_supports("x86-64-v3");
+}
+bool has_v4() {
+  return __builtin_cpu_supports("x86-64-v4");
+}
+#endif
+#endif
+
 int count_levels() {
-  int n = 1;
 #ifdef CERF_HAS_X86_LEVELS
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("x86-64-v3")) n = 2;
-  if (__builtin_cpu_supports("x86-64-v4")) n = 3;
+  if (has_v4()) return 3;
+  if (has_v3()) return 2;
 #endif
-  return n;
+  return 1;
 }
 
 const Level* find_level(const char* name) {

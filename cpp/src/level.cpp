@@ -56,23 +56,23 @@ __attribute__((noinline)) double fma_loop(int64_t n_rounds) {
 
 template <class T>
 constexpr KernelTable<T> make_table() {
-  return {CERF_TEXT(CERF_LEVEL),
-          kLanes<T>,
-          kLanes<T, kNarrowBytes>,
-          pack_panel<T>,
-          shared_panel<T>,
-          chunked_panel<T>,
-          fastfood_panel<T>,
-          copy_row<T>,
-          shared_row<T>,
-          grouped_row<T>,
-          fastfood_row<T>,
-          finish_row<T>,
-          dot_product<T>,
-          trigonometric<T, false>,
-          trigonometric<T, true>,
-          walsh_hadamard<T>,
-          fma_loop<T>};
+  return {.level = CERF_TEXT(CERF_LEVEL),
+          .lanes = kLanes<T>,
+          .fastfood_width = kLanes<T, kNarrowBytes>,
+          .pack_panel = pack_panel<T>,
+          .shared_panel = shared_panel<T>,
+          .chunked_panel = chunked_panel<T>,
+          .fastfood_panel = fastfood_panel<T>,
+          .copy_row = copy_row<T>,
+          .shared_row = shared_row<T>,
+          .grouped_row = grouped_row<T>,
+          .fastfood_row = fastfood_row<T>,
+          .finish_row = finish_row<T>,
+          .dot = dot_product<T>,
+          .cosine = trigonometric<T, false>,
+          .sine = trigonometric<T, true>,
+          .walsh_hadamard = walsh_hadamard<T>,
+          .fma_loop = fma_loop<T>};
 }
 
 extern const KernelTable<float> table_float;

@@ -1,16 +1,16 @@
 // Runs a packed map over the rows of X: panels, threads, and the choice of the one-row form.
 #include <algorithm>
 #include <atomic>
-#include <system_error>
-#include <thread>
+#include <vector>
 
 #include "cerf/features.h"
-#include "cerf/turns.h"
+#include "cerf/overlap.h"
+#include "cerf/threads.h"
+#include "run_together.h"
+#include "structures/structure.h"
 
 namespace cerf {
 namespace {
-
-std::atomic<int> thread_cap{0};
 
 // Panels that a thread takes at a time, and the rows below which a second thread does not pay.
 constexpr int64_t kPanelsPerTurn = 4;
@@ -21,30 +21,37 @@ constexpr int32_t kSinkRows = 48;
 constexpr int64_t kCachedBytes = int64_t(32) << 20;
 
 template <class T>
-struct Workspace {
-  Workspace(int64_t panel_size, int64_t scratch_size, int64_t sink_size, int64_t score_size)
-      : panel(panel_size), scratch(scratch_size), rows(sink_size), scores(score_size) {}
-  Buffer<T> panel, scratch, rows, scores;
-};
-
-template <class T>
 void write_scores(const Head<T>& head, const T* scores, int32_t width, int32_t n_samples, T* out) {
   for (int32_t s = 0; s < n_samples; s++) {
-    for (int32_t c = 0; c < head.n_scores; c++) {
-      out[int64_t(s) * head.n_scores + c] = scores[int64_t(c) * width + s] + head.intercept[c];
+    for (int64_t c = 0; c < head.n_scores; c++) {
+      out[s * head.n_scores + c] = scores[c * width + s] + head.intercept[c];
     }
   }
 }
 
 }  // namespace
 
-int get_num_threads() {
-  const int cap = thread_cap.load();
-  return cap > 0 ? cap : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-void set_num_threads(int n_threads) {
-  thread_cap.store(std::max(0, n_threads));
-}
+// What one thread writes to.
+template <class T>
+struct Model<T>::Workspace {
+  Buffer<T> panel, scratch, rows, scores;
+};
+
+// One call with many rows: what its threads share.
+template <class T>
+struct Model<T>::Batch {
+  const Input<T>& X;
+  const Head<T>* head;  // null: features
+  T* out;
+  PanelInputs inputs;
+  int32_t width;
+  int64_t n_panels;
+  int64_t turn;            // panels that a thread takes at a time
+  int64_t prefetch_bytes;  // of the next panel, a projection; 0 if rows of X are not contiguous
+  bool past_caches;
+  std::atomic<int64_t> next{0};
+  std::atomic<bool> finite{true};
+};
 
 template <class T>
 Model<T>::Model(std::unique_ptr<Structure<T>> structure, const Outputs& outputs, int32_t n_features,
@@ -52,12 +59,22 @@ Model<T>::Model(std::unique_ptr<Structure<T>> structure, const Outputs& outputs,
     : structure_(std::move(structure)),
       n_features_(n_features),
       n_projections_(outputs.n_projections()),
-      n_outputs_(outputs.n_outputs),
+      n_outputs_(static_cast<int32_t>(outputs.n_outputs)),
       paired_(outputs.paired),
       rectified_(outputs.rectified),
       offsets_(offset_turns_of<T>(outputs)),
       amplitudes_(packed_amplitudes_of<T>(outputs)),
       kernels_(kernels) {}
+
+template <class T>
+Model<T>::Model(Model&&) noexcept = default;
+template <class T>
+Model<T>::~Model() = default;
+
+template <class T>
+int64_t Model<T>::one_row_below() const {
+  return structure_->one_row_below();
+}
 
 template <class T>
 int64_t Model<T>::n_bytes() const {
@@ -66,10 +83,20 @@ int64_t Model<T>::n_bytes() const {
 
 template <class T>
 bool Model<T>::transform(const Input<T>& X, T* out, int n_threads) const {
+  require(!overlap(extent_of(X), extent_of(out, X.n_rows * n_outputs_)),
+          "out shares memory with X: pass an array of its own");
   return run(X, nullptr, out, n_threads);
 }
+
 template <class T>
 bool Model<T>::scores(const Input<T>& X, const Head<T>& head, T* out, int n_threads) const {
+  require(head.n_scores >= 0 && head.n_scores <= kMostScores,
+          "n_scores, the number of rows of coef, must be at most 2^24");
+  const Extent written = extent_of(out, X.n_rows * head.n_scores);
+  require(!overlap(extent_of(X), written) &&
+              !overlap(extent_of(head.coef, head.n_scores * n_outputs_), written) &&
+              !overlap(extent_of(head.intercept, head.n_scores), written),
+          "out shares memory with X, coef or intercept: pass an array of its own");
   return run(X, &head, out, n_threads);
 }
 
@@ -92,9 +119,9 @@ bool Model<T>::run_rows(const Input<T>& X, const Head<T>* head, T* out) const {
     kernels_.finish_row(phases.data(), offsets_.data(), amplitudes_.data(), n_projections_,
                         n_outputs_, paired_, rectified_, row);
     if (head == nullptr) continue;
-    for (int32_t c = 0; c < head->n_scores; c++) {
+    for (int64_t c = 0; c < head->n_scores; c++) {
       out[i * head->n_scores + c] =
-          kernels_.dot(row, head->coef + int64_t(c) * n_outputs_, n_outputs_) + head->intercept[c];
+          kernels_.dot(row, head->coef + c * n_outputs_, n_outputs_) + head->intercept[c];
     }
   }
   return true;
@@ -103,82 +130,103 @@ bool Model<T>::run_rows(const Input<T>& X, const Head<T>* head, T* out) const {
 template <class T>
 bool Model<T>::run_batch(const Input<T>& X, const Head<T>* head, T* out, int n_threads) const {
   const int32_t width = structure_->panel_width();
-  const int64_t n_panels = (X.n_rows + width - 1) / width;
+  const PanelInputs inputs = structure_->panel_inputs();
   n_threads = static_cast<int>(std::max<int64_t>(
       1, std::min({int64_t(n_threads), int64_t(get_num_threads()), X.n_rows / kRowsPerThread})));
 
   // All memory is taken before the first thread starts: running out of it is an exception here.
-  std::vector<Workspace<T>> workspaces;
+  std::vector<Workspace> workspaces;
   for (int t = 0; t < n_threads; t++) {
-    workspaces.emplace_back(int64_t(n_features_) * width, structure_->panel_scratch(),
-                            int64_t(kSinkRows) * width,
-                            head != nullptr ? int64_t(head->n_scores) * width : 0);
+    workspaces.push_back({.panel = Buffer<T>((int64_t(inputs.n_rows) + 1) * width),
+                          .scratch = Buffer<T>(structure_->panel_scratch()),
+                          .rows = Buffer<T>(int64_t(kSinkRows) * width),
+                          .scores = Buffer<T>(head != nullptr ? head->n_scores * width : 0)});
   }
   const bool contiguous = X.column_stride == 1 && X.row_stride == X.n_columns;
   const int64_t panel_bytes = int64_t(width) * n_features_ * int64_t(sizeof(T));
-  const int64_t prefetch_bytes = panel_bytes / n_projections_;
   const int64_t row_bytes = int64_t(n_outputs_) * int64_t(sizeof(T));
-  const bool past_caches = head == nullptr && X.n_rows * row_bytes > kCachedBytes &&
-                           row_bytes % 64 == 0 && reinterpret_cast<uintptr_t>(out) % 64 == 0;
-  std::atomic<int64_t> next{0};
-  std::atomic<bool> finite{true};
-
-  const auto work = [&](Workspace<T>& space) {
-    const int64_t turn = std::max<int64_t>(1, kPanelsPerTurn * kPanelWidth<T> / width);
-    for (int64_t begin; finite && (begin = next.fetch_add(turn)) < n_panels;) {
-      for (int64_t p = begin; p < std::min(begin + turn, n_panels); p++) {
-        const int64_t first = p * width;
-        const int32_t count = static_cast<int32_t>(std::min<int64_t>(width, X.n_rows - first));
-        if (!kernels_.pack_panel(X, first, count, width, space.panel.data())) {
-          finite = false;
-          return;
-        }
-        Sink<T> sink{};
-        sink.rows = space.rows.data();
-        sink.width = width;
-        sink.capacity = kSinkRows;
-        sink.n_samples = count;
-        sink.n_outputs = n_outputs_;
-        sink.paired = paired_;
-        sink.rectified = rectified_;
-        sink.amplitudes = amplitudes_.data();
-        if (contiguous && p + 1 < std::min(begin + turn, n_panels)) {
-          sink.next_input = reinterpret_cast<const char*>(X.data + (first + width) * X.row_stride);
-          sink.prefetch_bytes = prefetch_bytes;
-        }
-        if (head != nullptr) {
-          std::fill(space.scores.data(), space.scores.data() + space.scores.size(), T(0));
-          sink.coef = head->coef;
-          sink.n_scores = head->n_scores;
-          sink.scores = space.scores.data();
-        } else {
-          sink.out = out + first * n_outputs_;
-          sink.out_stride = n_outputs_;
-          sink.past_caches = past_caches;
-        }
-        structure_->run_panel(space.panel.data(), space.scratch.data(), sink);
-        if (head != nullptr) {
-          write_scores(*head, space.scores.data(), width, count, out + first * head->n_scores);
-        }
-      }
-    }
+  Batch batch{
+      .X = X,
+      .head = head,
+      .out = out,
+      .inputs = inputs,
+      .width = width,
+      .n_panels = (X.n_rows + width - 1) / width,
+      .turn = std::max<int64_t>(1, kPanelsPerTurn * kPanelWidth<T> / width),
+      .prefetch_bytes = contiguous ? panel_bytes / n_projections_ : 0,
+      .past_caches = head == nullptr && X.n_rows * row_bytes > kCachedBytes &&
+                     row_bytes % 64 == 0 && reinterpret_cast<uintptr_t>(out) % 64 == 0,
   };
-
-  std::vector<std::thread> threads;
-  threads.reserve(size_t(n_threads));
-  for (int t = 1; t < n_threads; t++) {
-    try {
-      threads.emplace_back(work, std::ref(workspaces[size_t(t)]));
-    } catch (const std::system_error&) {
-      break;  // no more threads to be had: those that run share the panels
-    }
-  }
-  work(workspaces[0]);
-  for (std::thread& thread : threads) thread.join();
-  return finite;
+  run_together(n_threads, [&](int t) { run_panels(batch, workspaces[size_t(t)]); });
+  return batch.finite;
 }
 
-template class Model<float>;
-template class Model<double>;
+// Takes panels until none is left, or a value is not finite.
+template <class T>
+void Model<T>::run_panels(Batch& batch, Workspace& space) const {
+  for (int64_t begin;
+       batch.finite && (begin = batch.next.fetch_add(batch.turn)) < batch.n_panels;) {
+    const int64_t end = std::min(begin + batch.turn, batch.n_panels);
+    for (int64_t panel = begin; panel < end; panel++) {
+      if (!run_panel(batch, panel, panel + 1 == end, space)) {
+        batch.finite = false;
+        return;
+      }
+    }
+  }
+}
+
+template <class T>
+bool Model<T>::run_panel(const Batch& batch, int64_t panel, bool is_last, Workspace& space) const {
+  const Input<T>& X = batch.X;
+  const Head<T>* head = batch.head;
+  const int32_t width = batch.width;
+  const int64_t first = panel * width;
+  const int32_t count = static_cast<int32_t>(std::min<int64_t>(width, X.n_rows - first));
+  if (!kernels_.pack_panel(X, first, count, width, batch.inputs, space.panel.data())) return false;
+  Sink<T> sink{};
+  sink.rows = space.rows.data();
+  sink.width = width;
+  sink.capacity = kSinkRows;
+  sink.n_samples = count;
+  sink.n_outputs = n_outputs_;
+  sink.paired = paired_;
+  sink.rectified = rectified_;
+  sink.amplitudes = amplitudes_.data();
+  if (batch.prefetch_bytes > 0 && !is_last) {
+    sink.next_input = reinterpret_cast<const char*>(X.data + (first + width) * X.row_stride);
+    sink.prefetch_bytes = batch.prefetch_bytes;
+  }
+  if (head != nullptr) {
+    std::fill(space.scores.data(), space.scores.data() + space.scores.size(), T(0));
+    sink.coef = head->coef;
+    sink.n_scores = static_cast<int32_t>(head->n_scores);
+    sink.scores = space.scores.data();
+  } else {
+    sink.out = batch.out + first * n_outputs_;
+    sink.out_stride = n_outputs_;
+    sink.past_caches = batch.past_caches;
+  }
+  structure_->run_panel(space.panel.data(), space.scratch.data(), sink);
+  if (head != nullptr) {
+    write_scores(*head, space.scores.data(), width, count, batch.out + first * head->n_scores);
+  }
+  return true;
+}
+
+template <class T, class Map>
+Model<T> make_model(const Map& map, const Outputs& outputs, const KernelTable<T>& kernels) {
+  check(map, outputs);
+  return Model<T>(pack(map, outputs, kernels), outputs, static_cast<int32_t>(map.n_features()),
+                  kernels);
+}
+
+#define CERF_INSTANTIATE(T)                                                                 \
+  template class Model<T>;                                                                  \
+  template Model<T> make_model<T>(const DenseMap&, const Outputs&, const KernelTable<T>&);  \
+  template Model<T> make_model<T>(const MaskedMap&, const Outputs&, const KernelTable<T>&); \
+  template Model<T> make_model<T>(const FastfoodMap&, const Outputs&, const KernelTable<T>&);
+CERF_INSTANTIATE(float)
+CERF_INSTANTIATE(double)
 
 }  // namespace cerf

@@ -77,7 +77,7 @@ template <class T>
 void check_transform(const Map<T>& map, const std::vector<int64_t>& row_counts, bool all_orders) {
   const Expected<T> expected = expected_of(map, row_counts.back());
   for_each_level<T>([&](const KernelTable<T>& kernels) {
-    const cerf::Model<T> model = model_of(map, kernels);
+    const cerf::Model<T> model = map.model(kernels);
     for (const int64_t n : row_counts) {
       for (const Order order : kOrders) {
         if (!all_orders && order > Order::columns) continue;
@@ -119,7 +119,7 @@ void check_scores(const Map<T>& map, const std::vector<int64_t>& row_counts, int
     }
     const cerf::Head<T> head{coef.data(), intercept.data(), n_scores};
     for_each_level<T>([&](const KernelTable<T>& kernels) {
-      const cerf::Model<T> model = model_of(map, kernels);
+      const cerf::Model<T> model = map.model(kernels);
       for (const int64_t n : row_counts) {
         const Strided<T> X(expected.X, n, map.n_features, Order::rows);
         std::vector<T> out(static_cast<size_t>(n * n_scores));
@@ -139,7 +139,7 @@ void check_non_finite(const Map<T>& map, const std::vector<int64_t>& row_counts)
   const T bad[] = {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(),
                    -std::numeric_limits<T>::infinity()};
   for_each_level<T>([&](const KernelTable<T>& kernels) {
-    const cerf::Model<T> model = model_of(map, kernels);
+    const cerf::Model<T> model = map.model(kernels);
     for (const int64_t n : row_counts) {
       std::vector<T> out(static_cast<size_t>(n * model.n_outputs())), X(expected.X);
       bool refused = true;
@@ -163,7 +163,7 @@ void check_non_finite(const Map<T>& map, const std::vector<int64_t>& row_counts)
 template <class T>
 void check_huge_inputs(const Map<T>& map) {
   for_each_level<T>([&](const KernelTable<T>& kernels) {
-    const cerf::Model<T> model = model_of(map, kernels);
+    const cerf::Model<T> model = map.model(kernels);
     for (const int64_t n : {1, 14}) {
       std::vector<T> X(size_t(n * map.n_features)), out(size_t(n * model.n_outputs()));
       for (size_t i = 0; i < X.size(); i++) {
@@ -193,7 +193,7 @@ void check_equal_bits(const Map<T>& map) {
   constexpr int64_t n = 3 * 128 + 70;  // enough for three threads
   const std::vector<T> X = expected_of(map, n).X;
   for_each_level<T>([&](const KernelTable<T>& kernels) {
-    const cerf::Model<T> model = model_of(map, kernels);
+    const cerf::Model<T> model = map.model(kernels);
     const std::vector<T> once = transformed(model, X.data(), n, 1);
     const auto same = [](const std::vector<T>& a, const std::vector<T>& b) {
       return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
@@ -222,7 +222,7 @@ template <class T>
 void check_concurrent_calls(const Map<T>& map) {
   const std::vector<T> X = expected_of(map, 40).X;
   for_each_level<T>([&](const KernelTable<T>& kernels) {
-    const cerf::Model<T> reference = model_of(map, kernels), model = model_of(map, kernels);
+    const cerf::Model<T> reference = map.model(kernels), model = map.model(kernels);
     const std::vector<T> row = transformed(reference, X.data(), 1, 1);
     const std::vector<T> batch = transformed(reference, X.data(), 40, 1);
     bool equal[3] = {};
@@ -249,7 +249,7 @@ void check_large_output(const Map<T>& map) {
   std::vector<T> X(size_t(n * D));
   for (size_t i = 0; i < X.size(); i++) X[i] = some[i % some.size()];
   for_each_level<T>([&](const KernelTable<T>& kernels) {
-    const cerf::Model<T> model = model_of(map, kernels);
+    const cerf::Model<T> model = map.model(kernels);
     const std::vector<T> rows = transformed(model, some.data(), period, 1);
     for (const int n_threads : {1, 3}) {
       const cerf::OutputMemory memory(n * row_bytes);
@@ -264,5 +264,21 @@ void check_large_output(const Map<T>& map) {
     }
   });
 }
+
+// Everything above, at every number of rows around the panel widths and the one-row form.
+template <class T>
+void check_all(const Map<T>& map) {
+  std::vector<int64_t> every;
+  for (int64_t n = 1; n <= 70; n++) every.push_back(n);
+  check_transform(map, every, false);
+  check_scores(map, {1, 2, 12, 33, 64, 65}, 13);
+  check_non_finite(map, {1, 3, 14, 35});
+  check_huge_inputs(map);
+  check_equal_bits(map);
+  check_concurrent_calls(map);
+}
+
+// Around the panel widths and around the switch from the one-row to the batch form.
+inline const std::vector<int64_t> kFewRows = {1, 5, 6, 11, 12, 13, 23, 24, 31, 32, 33, 63, 64, 65};
 
 }  // namespace checks

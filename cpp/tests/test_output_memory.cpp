@@ -5,6 +5,7 @@
 
 #include "cerf/output_memory.h"
 #include "expect.h"
+#include "tests.h"
 
 using expectations::expect;
 

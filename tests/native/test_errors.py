@@ -15,7 +15,7 @@ FASTFOOD = fastfood_map(5, 8, 2, centred=True, kept_fraction=0.5)
 
 def build(case, dtype="float64", level=LEVEL, **changes):
     constructor = getattr(_native, case.constructor)
-    return constructor(*case.native_arguments(**changes), dtype, level)
+    return constructor(**case.native_arguments(**changes), dtype=dtype, level=level)
 
 
 def changed(array, index, value):
@@ -83,6 +83,70 @@ def test_strides_that_are_no_multiple_of_the_item_are_refused_or_right():
 @pytest.mark.parametrize("n_threads", [-5, 0, 10**6])
 def test_any_number_of_threads_is_taken(n_threads):
     assert build(DENSE).transform(np.zeros((500, 6)), np.zeros((500, 4)), n_threads)
+
+
+@pytest.mark.parametrize("n", [1, 30])
+def test_out_that_shares_memory_with_the_input_is_refused(n):
+    model, memory = build(DENSE), np.zeros((4 + 6 + 4) * n)
+    X = memory[4 * n : 10 * n].reshape(n, 6)
+    for view in (X, X[::-1], X[:, ::-1]):
+        for begin in (1, 4 * n, 5 * n, 10 * n - 1):
+            out = memory[begin : begin + 4 * n].reshape(n, 4)
+            with pytest.raises(ValueError, match="out shares memory with X"):
+                model.transform(view, out, 1)
+        for begin in (0, 10 * n):
+            assert model.transform(view, memory[begin : begin + 4 * n].reshape(n, 4), 1)
+
+
+def test_out_of_scores_that_shares_memory_is_refused():
+    model, memory = build(DENSE), np.zeros(200)
+    arrays = {"X": (3, 6), "coef": (2, 4), "intercept": (2,)}
+    for name in arrays:
+        given = {key: np.zeros(shape) for key, shape in arrays.items()}
+        given[name] = memory[: given[name].size].reshape(arrays[name])
+        with pytest.raises(ValueError, match="out shares memory with X, coef or intercept"):
+            model.scores(*given.values(), memory[1:7].reshape(3, 2), 1)
+        assert model.scores(*given.values(), memory[100:106].reshape(3, 2), 1)
+
+
+def test_out_of_finish_phases_that_shares_memory_is_refused():
+    memory = np.zeros(12)
+    with pytest.raises(ValueError, match="out shares memory with phases"):
+        _native.finish_phases(
+            memory.reshape(3, 4), *np.zeros((2, 4)), memory.reshape(3, 4), False, LEVEL, False
+        )
+
+
+def test_more_scores_than_the_core_can_number_are_refused():
+    model = build(dense_map(1, 1), "float32")
+    n_scores = 2**24 + 1
+    coef, intercept = np.zeros((n_scores, 1), np.float32), np.zeros(n_scores, np.float32)
+    with pytest.raises(ValueError, match=r"n_scores.*at most 2\^24"):
+        model.scores(
+            np.zeros((0, 1), np.float32), coef, intercept, coef[:0].reshape(0, n_scores), 1
+        )
+
+
+@pytest.mark.parametrize("case", [DENSE, MASKED, FASTFOOD], ids=lambda case: case.constructor)
+@pytest.mark.parametrize("more", [2**32, 2**62])
+def test_sizes_are_compared_before_they_are_narrowed(case, more):
+    with pytest.raises(ValueError, match="n_outputs"):
+        build(case, n_outputs=case.n_outputs + more)
+    if "n_features" in case.arguments:
+        with pytest.raises(ValueError, match="n_features"):
+            build(case, n_features=case.n_features + more)
+    if "group_size" in case.arguments:
+        with pytest.raises(ValueError, match="group_size"):
+            build(case, group_size=1 + more)
+
+
+@pytest.mark.parametrize("case", [DENSE, MASKED, FASTFOOD], ids=lambda case: case.constructor)
+def test_constructors_take_keywords_only(case):
+    constructor = getattr(_native, case.constructor)
+    with pytest.raises(TypeError):
+        constructor(*case.native_arguments().values(), "float64", LEVEL)
+    with pytest.raises(TypeError):
+        build(case, frequency=1)
 
 
 @pytest.mark.parametrize("case", [DENSE, MASKED, FASTFOOD], ids=lambda case: case.constructor)
@@ -154,18 +218,18 @@ def test_masked_model_checks_all_pointers_before_it_reads_inputs():
     longer = np.array([0, 1, 2, -1, -1, -1], dtype=np.int32)
     with pytest.raises(ValueError, match=r"empty|pointers"):
         _native.masked_model(
-            4,
-            np.array([0, 5, 3]),
-            longer[:3],
-            np.array([0, 1, 2]),
-            np.zeros(3),
-            1,
-            np.zeros(2),
-            np.ones(2),
-            2,
-            False,
-            "float64",
-            LEVEL,
+            n_features=4,
+            mask_pointers=np.array([0, 5, 3]),
+            mask_inputs=longer[:3],
+            projection_pointers=np.array([0, 1, 2]),
+            values=np.zeros(3),
+            group_size=1,
+            offsets=np.zeros(2),
+            amplitudes=np.ones(2),
+            n_outputs=2,
+            paired=False,
+            dtype="float64",
+            level=LEVEL,
         )
 
 
@@ -240,10 +304,10 @@ def test_finish_phases_refuses_columns_that_are_not_contiguous():
 
 def test_rectified_features_cannot_be_paired():
     message = "rectified features have no sine: paired must be false"
-    paired = MASKED.native_arguments(paired=True, n_outputs=2 * len(MASKED.offsets))
-    assert _native.masked_model(*paired, "float64", LEVEL, False)
+    paired = {"paired": True, "n_outputs": 2 * len(MASKED.offsets)}
+    assert build(MASKED, **paired, rectified=False)
     with pytest.raises(ValueError, match=message):
-        _native.masked_model(*paired, "float64", LEVEL, True)
+        build(MASKED, **paired, rectified=True)
     with pytest.raises(ValueError, match=message):
         _native.finish_phases(
             np.zeros((3, 4)), *np.zeros((2, 4)), np.zeros((3, 8)), True, LEVEL, True

@@ -295,19 +295,22 @@ def test_masked_map_equals_dense_map_when_the_mask_is_full(level):
     X = inputs(50, 23, "float64")
     expected = transform(dense.model(_native, "float64", level), X)
     every_input = np.arange(23, dtype=np.int32)
-    outputs = (dense.offsets, dense.amplitudes, 17, False, "float64", level)
-    frequencies = dense.arguments["frequencies"]
+    same = dense.native_arguments() | {"n_features": 23, "group_size": 1}
+    same |= {"dtype": "float64", "level": level}
+    frequencies = same.pop("frequencies")
     shared = _native.masked_model(
-        23, np.array([0, 23]), every_input, np.array([0, 17]), frequencies.ravel(), 1, *outputs
+        **same,
+        mask_pointers=np.array([0, 23]),
+        mask_inputs=every_input,
+        projection_pointers=np.array([0, 17]),
+        values=frequencies.ravel(),
     )
     independent = _native.masked_model(
-        23,
-        np.arange(18) * 23,
-        np.tile(every_input, 17),
-        np.arange(18),
-        frequencies.T.ravel(),
-        1,
-        *outputs,
+        **same,
+        mask_pointers=np.arange(18) * 23,
+        mask_inputs=np.tile(every_input, 17),
+        projection_pointers=np.arange(18),
+        values=frequencies.T.ravel(),
     )
     _, bound = dense.features_and_bound(X, "float64")
     assert (np.abs(transform(shared, X) - expected) <= 2 * bound).all()

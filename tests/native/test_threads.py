@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import joblib
 import numpy as np
 import pytest
 
@@ -14,7 +18,6 @@ from cerflearn import _native
 from oracle.random_maps import dense_map, fastfood_map, inputs, masked_map
 
 each_level = pytest.mark.parametrize("level", _native.levels())
-N_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 MAPS = {
     "dense": dense_map(40, 33, "odd"),
     "independent": masked_map(200, 33, 1, 1),
@@ -31,14 +34,70 @@ def _restored_cap():
     _native.set_num_threads(before)
 
 
-def test_cap_is_the_number_of_usable_cores_unless_set():
+def test_cap_is_the_number_of_available_cores_unless_set():
+    assert _native.available_cores() == joblib.cpu_count()
     _native.set_num_threads(0)
-    assert _native.get_num_threads() == N_CORES
+    assert _native.get_num_threads() == _native.available_cores()
     _native.set_num_threads(3)
     assert _native.get_num_threads() == 3
     _native.set_num_threads(-1)
-    assert _native.get_num_threads() == N_CORES
+    assert _native.get_num_threads() == _native.available_cores()
     assert _native.backend_info()["threads"] == _native.get_num_threads()
+
+
+def cap_of_a_new_process(command=(), **environment):
+    """Cap and available cores that a fresh interpreter finds, after ``command``."""
+    code = "from cerflearn import _native as n; print(n.get_num_threads(), n.available_cores())"
+    result = subprocess.run(
+        [*command, sys.executable, "-c", code],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return tuple(int(number) for number in result.stdout.split())
+
+
+@pytest.mark.skipif(shutil.which("taskset") is None, reason="taskset is not installed")
+@pytest.mark.parametrize("n_cores", [1, 2])
+def test_default_cap_follows_the_affinity_mask(n_cores):
+    allowed = sorted(os.sched_getaffinity(0))[:n_cores]
+    cores = ",".join(str(core) for core in allowed)
+    assert cap_of_a_new_process(["taskset", "-c", cores]) == (len(allowed), len(allowed))
+
+
+def test_default_cap_follows_what_limits_joblib():
+    # LOKY_MAX_CPU_COUNT goes the way of a CPU quota, which a test cannot set.
+    assert cap_of_a_new_process(LOKY_MAX_CPU_COUNT="1") == (1, 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+def test_call_goes_on_when_threads_cannot_start():
+    # A thread's stack of 8 MiB does not fit the address space that is left: the caller works alone.
+    code = """
+import resource, threading
+import numpy as np
+from cerflearn import _native
+from oracle.random_maps import dense_map, inputs
+case = dense_map(40, 33)
+model = case.model(_native, "float64", "baseline")
+X, expected, out = inputs(2000, 40, "float64"), np.empty((2000, 33)), np.empty((2000, 33))
+assert model.transform(X, expected, 1)
+_native.set_num_threads(4)
+size = resource.getrlimit(resource.RLIMIT_AS)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (6 << 20), size[1]))
+try:
+    threading.Thread(target=int).start()
+except RuntimeError:
+    pass
+else:
+    raise SystemExit("a thread was started")
+assert model.transform(X, out, 4)
+assert (out == expected).all()
+"""
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": path}, check=True)
 
 
 def test_threadpoolctl_sets_the_cap():

@@ -38,14 +38,15 @@ class RandomMap:
     phases: Callable[[NDArray], Phases]
     rectified: bool = False
 
-    def native_arguments(self, **changes: Any) -> list[Any]:
-        """Positional arguments without dtype and level; tests of errors change some of them."""
+    def native_arguments(self, **changes: Any) -> dict[str, Any]:
+        """Arguments without dtype and level; tests of errors change some of them."""
         names = ("offsets", "amplitudes", "n_outputs", "paired")
-        return list((self.arguments | {n: getattr(self, n) for n in names} | changes).values())
+        arguments = self.arguments | {name: getattr(self, name) for name in names}
+        return arguments | ({"rectified": True} if self.rectified else {}) | changes
 
     def model(self, native: ModuleType, dtype: str, level: str) -> Any:
-        last = (True,) if self.rectified else ()
-        return getattr(native, self.constructor)(*self.native_arguments(), dtype, level, *last)
+        constructor = getattr(native, self.constructor)
+        return constructor(**self.native_arguments(), dtype=dtype, level=level)
 
     def features(self, X: NDArray) -> NDArray:
         return self.features_and_bound(X, "float64")[0]

@@ -11,8 +11,10 @@ struct KernelTable {
   int32_t lanes;           // elements in one vector register
   int32_t fastfood_width;  // samples in a Fastfood panel
 
-  // panel[d * width + s] = X[first + s, d], zeros for s >= count. False if a value is not finite.
-  bool (*pack_panel)(const Input<T>& X, int64_t first, int32_t count, int32_t width, T* panel);
+  // panel[row of d * width + s] = X[first + s, d], zeros for s >= count. False if a value of X is
+  // not finite, whether it is read or not.
+  bool (*pack_panel)(const Input<T>& X, int64_t first, int32_t count, int32_t width,
+                     const PanelInputs& inputs, T* panel);
 
   // Batch form: one panel of samples through the whole map into the sink.
   void (*shared_panel)(const SharedLayout<T>&, const T* panel, Sink<T>&);

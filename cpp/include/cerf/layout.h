@@ -1,6 +1,7 @@
 // Packed layouts of feature maps: plain data, no STL, shared by every instruction-set level.
 //
-// A *panel* holds the inputs of a few samples, transposed: row d has input d of `width` samples.
+// A *panel* holds the inputs that a map reads, of a few samples, transposed: one row has one input
+// of `width` samples.
 // Phases are in turns (radians / 2 pi); a map is amplitude * cos(2 pi phase), or the cosine and
 // the sine of one phase when it is paired, or 2 pi amplitude * max(phase, 0) when it is rectified.
 #pragma once
@@ -29,6 +30,22 @@ struct Input {
   int64_t row_stride, column_stride;  // in elements
 };
 
+// Inputs [begin, end) of which some are read by a map, or none.
+struct InputRun {
+  int64_t begin, end;
+  bool read;
+};
+
+// Which inputs a panel holds, and where. `rows` has the panel row of each input, and `n_rows` for
+// inputs that the map does not read: the panel has one more row, whose content is never used. Runs
+// cover all inputs in order; those of which none is read are only seen to be finite.
+struct PanelInputs {
+  int32_t n_rows;
+  const int32_t* rows;  // (n_features,); null: all inputs in order
+  const InputRun* runs;
+  int64_t n_runs;
+};
+
 // Projections [first, first + count) read the same `n_rows` inputs. Their weights lie row by row:
 // weights[weight_begin + i * count + f].
 struct Step {
@@ -41,8 +58,7 @@ template <class T>
 struct SharedLayout {
   int64_t n_steps;
   const Step* steps;
-  const uint32_t*
-      rows;  // byte offset of each input in the panel; null if every step reads all inputs
+  const uint32_t* rows;  // byte offset of each panel row; null: every step reads all of them
   const T* weights;
   const T* offsets;  // (n_projections,)
 };

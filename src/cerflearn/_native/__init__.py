@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from cerflearn._native import _core, _threads  # noqa: F401  (registers with threadpoolctl)
+from cerflearn._native import _core
 from cerflearn._native._core import (
     Model,
     cosine_turns,
@@ -25,9 +25,11 @@ from cerflearn._native._core import (
     walsh_hadamard,
 )
 from cerflearn._native._outputs import empty_output
+from cerflearn._native._threads import available_cores
 
 __all__ = [
     "Model",
+    "available_cores",
     "backend_info",
     "cosine_turns",
     "current_level",

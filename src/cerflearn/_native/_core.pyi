@@ -37,7 +37,8 @@ class Model:
     def transform(self, X: FloatArray, out: FloatArray, n_threads: int, /) -> bool:
         """``out[:] = features of X``; X of any strides, out C-contiguous, of the model's dtype.
 
-        Returns False, with ``out`` undefined, if X holds NaN or infinity.
+        Returns False, with ``out`` undefined, if X holds NaN or infinity; raises ValueError if
+        ``out`` may share memory with X.
         """
 
     def scores(
@@ -51,10 +52,12 @@ class Model:
     ) -> bool:
         """``out[:] = features(X) @ coef.T + intercept`` without materialising the features.
 
-        coef (n_scores, n_outputs) C-contiguous, intercept (n_scores,), out (n_samples, n_scores).
+        coef (n_scores, n_outputs) C-contiguous, intercept (n_scores,), out (n_samples, n_scores);
+        at most 2^24 scores. ``out`` must not share memory with any of the others.
         """
 
 def dense_model(
+    *,
     frequencies: Float64Array,
     offsets: Float64Array,
     amplitudes: Float64Array,
@@ -62,7 +65,6 @@ def dense_model(
     paired: bool,
     dtype: str,
     level: str,
-    /,
 ) -> Model:
     """``amplitudes * cos(X @ frequencies + offsets)``; frequencies (n_features, n_projections).
 
@@ -71,6 +73,7 @@ def dense_model(
     """
 
 def masked_model(
+    *,
     n_features: int,
     mask_pointers: NDArray[np.int64],
     mask_inputs: NDArray[np.int32],
@@ -81,10 +84,9 @@ def masked_model(
     amplitudes: Float64Array,
     n_outputs: int,
     paired: bool,
+    rectified: bool = False,
     dtype: str,
     level: str,
-    /,
-    rectified: bool = False,
 ) -> Model:
     """Mask m reads inputs ``mask_inputs[mask_pointers[m]:mask_pointers[m + 1]]`` (ascending).
 
@@ -95,6 +97,7 @@ def masked_model(
     """
 
 def fastfood_model(
+    *,
     n_features: int,
     signs: Float64Array,
     gaussian_diag: Float64Array,
@@ -109,7 +112,6 @@ def fastfood_model(
     paired: bool,
     dtype: str,
     level: str,
-    /,
 ) -> Model:
     """Blocks ``row_scale * H (gaussian_diag * (H (signs * x))[permutation])`` of padded size d.
 
@@ -166,7 +168,10 @@ def compiler() -> str:
     """Name and version of the compiler that built the extension."""
 
 def get_num_threads() -> int:
-    """Cap on the threads of one call (the number of usable cores unless it was set)."""
+    """Cap on the threads of one call: the default unless it was set."""
 
 def set_num_threads(n_threads: int, /) -> None:
-    """Set that cap."""
+    """Set that cap; 0 or less: the default."""
+
+def set_default_num_threads(n_threads: int, /) -> None:
+    """Set the default; 0 or less: the cores of the affinity mask."""

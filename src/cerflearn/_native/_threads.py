@@ -1,8 +1,19 @@
-"""Lets ``threadpoolctl.threadpool_limits`` cap the threads of the native core too."""
+"""How many threads the native core takes: the cores there are, or what threadpoolctl says."""
 
 from __future__ import annotations
 
+import joblib
 import threadpoolctl
+
+from cerflearn._native import _core
+
+
+def available_cores() -> int:
+    """Cores that this process may use: those of its affinity mask, or fewer by a CPU quota.
+
+    It is what joblib counts, and so what ``n_jobs=-1`` means everywhere else.
+    """
+    return int(joblib.cpu_count())
 
 
 class CerfController(threadpoolctl.LibController):  # type: ignore[misc]
@@ -31,3 +42,4 @@ class CerfController(threadpoolctl.LibController):  # type: ignore[misc]
 
 
 threadpoolctl.register(CerfController)
+_core.set_default_num_threads(available_cores())

@@ -85,20 +85,32 @@ class BlockedMap(FeatureMap):
         return masks
 
     def _pack(self, dtype: str, level: str) -> _native.Model:
-        outputs = (self.offsets, self.amplitudes, self.n_outputs, self.paired, dtype, level)
         blocks = self.blocks
         if blocks.size <= _MATERIALISED_SIZE:
-            return _native.dense_model(self.frequencies, *outputs)
+            return _native.dense_model(
+                frequencies=self.frequencies,
+                offsets=self.offsets,
+                amplitudes=self.amplitudes,
+                n_outputs=self.n_outputs,
+                paired=self.paired,
+                dtype=dtype,
+                level=level,
+            )
         return _native.fastfood_model(
-            blocks.n_features,
-            blocks.signs,
-            blocks.gaussian_diag,
-            blocks.permutation,
-            blocks.row_scale[self.block_of_projection, self.kept_rows],
-            self.kept_pointers,
-            self.kept_rows,
-            blocks.centres,
-            *outputs,
+            n_features=blocks.n_features,
+            signs=blocks.signs,
+            gaussian_diag=blocks.gaussian_diag,
+            permutation=blocks.permutation,
+            row_scale=blocks.row_scale[self.block_of_projection, self.kept_rows],
+            kept_pointers=self.kept_pointers,
+            kept_rows=self.kept_rows,
+            centres=blocks.centres,
+            offsets=self.offsets,
+            amplitudes=self.amplitudes,
+            n_outputs=self.n_outputs,
+            paired=self.paired,
+            dtype=dtype,
+            level=level,
         )
 
     def _select(self, projections: IntArray) -> dict[str, Any]:

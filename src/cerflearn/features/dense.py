@@ -70,7 +70,13 @@ class DenseMap(FeatureMap):
 
     def _pack(self, dtype: str, level: str) -> _native.Model:
         return _native.dense_model(
-            self.weights, self.offsets, self.amplitudes, self.n_outputs, self.paired, dtype, level
+            frequencies=self.weights,
+            offsets=self.offsets,
+            amplitudes=self.amplitudes,
+            n_outputs=self.n_outputs,
+            paired=self.paired,
+            dtype=dtype,
+            level=level,
         )
 
     def _select(self, projections: IntArray) -> dict[str, Any]:

@@ -119,19 +119,19 @@ class MaskedMap(FeatureMap):
 
     def _pack(self, dtype: str, level: str) -> _native.Model:
         return _native.masked_model(
-            self.n_inputs,
-            self.mask_pointers,
-            self.mask_inputs,
-            self.projection_pointers,
-            self.values,
-            self.group_size,
-            self.offsets,
-            self.amplitudes,
-            self.n_outputs,
-            self.paired,
-            dtype,
-            level,
-            self.rectified,
+            n_features=self.n_inputs,
+            mask_pointers=self.mask_pointers,
+            mask_inputs=self.mask_inputs,
+            projection_pointers=self.projection_pointers,
+            values=self.values,
+            group_size=self.group_size,
+            offsets=self.offsets,
+            amplitudes=self.amplitudes,
+            n_outputs=self.n_outputs,
+            paired=self.paired,
+            rectified=self.rectified,
+            dtype=dtype,
+            level=level,
         )
 
     def _select(self, projections: IntArray) -> dict[str, Any]:

@@ -332,7 +332,9 @@ BAD = [
         {"selector": "cvem", "solver": "svd"},
         "solver='svd' is not valid: it must be 'procrustes' or 'admm'",
     ),
-    ({"normalize": "l2"}, "normalize='l2' is not valid: it must be 'standardize', 'center' or N"),
+    ({"normalize": "l2"}, "normalize='l2' is not valid: it must be 'standardize' or None"),
+    ({"normalize": "center"}, "does not affect a regression"),
+    ({"selector": "shared", "normalize": "l2"}, "must be 'standardize', 'center' or None"),
     (
         {"selector": "cvem", "spectral_penalty": -1.0},
         "spectral_penalty=-1.0 is not valid: it must be 'adaptive' or",

@@ -19,7 +19,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 8))
 Y = (X[:, 0] * X[:, 1] > 0.0).astype(int)
 OTHERS = [
-    Greedy(normalize="center", cache_bytes=0),
+    Greedy(normalize=None, cache_bytes=0),
     Shared(normalize=None, max_stages=3, cache_bytes=10),
     CVEM(solver="admm", normalize=None, spectral_penalty=0.5, max_stages=4, tol=0.5, cache_bytes=1),
 ]

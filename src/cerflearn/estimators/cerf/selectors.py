@@ -48,6 +48,12 @@ def _check_normalize(name: str, value: Any) -> None:
         raise invalid(name, value, "'standardize', 'center' or None")
 
 
+def _check_greedy_normalize(name: str, value: Any) -> None:
+    if not (value is None or (isinstance(value, str) and value == "standardize")):
+        must_be = "'standardize' or None: the scale of columns, all that 'center' leaves as it is, "
+        raise invalid(name, value, must_be + "does not affect a regression on them")
+
+
 _COMMON: dict[str, Constraint] = {
     "normalize": Passes(_check_normalize),
     "cache_bytes": Whole("a number of bytes, 0 for no cache", at_least=0),
@@ -89,9 +95,9 @@ class Greedy(Selector):
 
     Parameters
     ----------
-    normalize : {"standardize", "center"} or None, default="standardize"
-        Of both embeddings while learning: columns centred and the learner's scaled; only
-        centred; or as they are.
+    normalize : {"standardize"} or None, default="standardize"
+        Of both embeddings while learning: columns centred and the learner's scaled; or as they
+        are, which then prefers features that hardly vary.
     cache_bytes : int, default=2147483648
         Most memory for teacher and candidates of the training rows, which are computed anew in
         each pass where they do not fit. The bits of the result do not depend on it.
@@ -110,16 +116,18 @@ class Greedy(Selector):
     Examples
     --------
     >>> from cerflearn import Greedy, MaskedCERF
-    >>> MaskedCERF(selector=Greedy(normalize="center")).get_params()["selector__normalize"]
-    'center'
+    >>> MaskedCERF(selector=Greedy(cache_bytes=0)).get_params()["selector__cache_bytes"]
+    0
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = _COMMON
+    _constraints: ClassVar[dict[str, Constraint]] = _COMMON | {
+        "normalize": Passes(_check_greedy_normalize)
+    }
 
     def __init__(
         self,
         *,
-        normalize: Literal["standardize", "center"] | None = "standardize",
+        normalize: Literal["standardize"] | None = "standardize",
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         self.normalize = normalize

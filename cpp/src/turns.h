@@ -1,9 +1,12 @@
 // Radians to turns: what packing does to every frequency, offset and centre.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 
-#include "cerf/features.h"
+#include "cerf/buffer.h"
+#include "cerf/maps.h"
 
 namespace cerf {
 
@@ -15,9 +18,9 @@ T to_turns(double radians) {
 }
 
 template <class T>
-Buffer<T> turns_of(const double* radians, int64_t n) {
-  Buffer<T> turns(n);
-  for (int64_t i = 0; i < n; i++) turns[i] = to_turns<T>(radians[i]);
+Buffer<T> turns_of(std::span<const double> radians) {
+  Buffer<T> turns(static_cast<int64_t>(radians.size()));
+  std::transform(radians.begin(), radians.end(), turns.data(), to_turns<T>);
   return turns;
 }
 
@@ -25,7 +28,7 @@ Buffer<T> turns_of(const double* radians, int64_t n) {
 // them: rectified maps keep theirs.
 template <class T>
 Buffer<T> offset_turns_of(const Outputs& outputs) {
-  if (outputs.rectified) return turns_of<T>(outputs.offsets.data(), outputs.n_projections());
+  if (outputs.rectified) return turns_of<T>(outputs.offsets);
   Buffer<T> turns(outputs.n_projections());
   for (int32_t k = 0; k < outputs.n_projections(); k++) {
     const long double exact = static_cast<long double>(outputs.offsets[size_t(k)]) / kTwoPi;
