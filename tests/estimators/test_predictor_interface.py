@@ -198,6 +198,8 @@ def test_budgets_and_sizes_beyond_the_limits_name_them(parameters, message):
 def test_targets_without_columns_are_named(kind):
     with pytest.raises(ValueError, match=r"^y has no columns"):
         kind().fit(X, np.empty((120, 0)))
+    with pytest.raises(ValueError, match=r"^y has no columns"):
+        kind().fit(X, [[]] * 120)
 
 
 @pytest.mark.parametrize("kind", [CERFClassifier, CERFRegressor])

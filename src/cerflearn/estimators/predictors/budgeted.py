@@ -147,7 +147,8 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         if y is None:
             raise ValueError(f"This {name} requires y to be passed, but the target y is None.")
         shape: tuple[int, ...] = getattr(y, "shape", ())
-        if len(shape) == 2 and shape[1] == 0:
+        of_lists = isinstance(y, list) and len(y) > 0 and isinstance(y[0], list | tuple)
+        if (len(shape) == 2 and shape[1] == 0) or (of_lists and len(y[0]) == 0):
             raise ValueError("y has no columns (its shape is (n_samples, 0)): pass one or more.")
         seed = np.random.SeedSequence(make_generator(self.random_state).integers(2**63, size=2))
         if hasattr(self, "head_coef_"):
@@ -260,13 +261,14 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         self,
         fitted: FittedNetwork,
         scaling: InputScaling,
-        head: tuple[Float64Array, Float64Array] | None = None,
+        head: tuple[FloatArray, FloatArray],
+        importance_coef: FloatArray,
     ) -> None:
-        """Set map, head (coefficients and intercepts) and importances."""
+        """Set map, importances and head (coefficients and intercepts), which comes last."""
         network = fitted.network
-        coef, intercept = (network.head.T, network.bias) if head is None else head
         self.feature_map_ = scaling.to_map(network, int(self.group_size))
-        self.feature_importances_ = scaling.importances(network.frequencies, coef)
+        self.feature_importances_ = scaling.importances(network.frequencies, importance_coef)
+        coef, intercept = head
         self.head_intercept_ = np.asarray(intercept, dtype=np.float64)
         self.head_coef_ = np.array(coef, dtype=np.float64)
 

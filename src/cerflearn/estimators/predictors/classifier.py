@@ -231,14 +231,16 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
                 n_scores = n_scores * (n_scores - 1) // 2
             fitted, task, scaling = self._fit_rows(rows, kind, seed, n_scores)
             self.classes_, self.outputs_2d_ = encoded.classes, kind == "multilabel"
-            head = None
+            network, factor = fitted.network, _temperature(fitted, kind)
+            head: tuple[FloatArray, FloatArray] = network.head.T, network.bias
             if self.head in ("svm", "svm_ovo") or (
                 self.head == "logistic" and not fitted.settings.trains
             ):
-                features, number = fitted.network.features(task.X), int(seed.generate_state(1)[0])
+                features, number = network.features(task.X), int(seed.generate_state(1)[0])
                 head = fit_head(self.head, features, rows.targets, rows.weights, kind, number)
-            self.inverse_temperature_ = 1.0 if head is not None else _temperature(fitted, kind)
-            self._store(fitted, scaling, head)
+                factor = 1.0
+            self.inverse_temperature_ = factor
+            self._store(fitted, scaling, head, importance_coef=head[0])
         return self
 
     def decision_function(self, X: MatrixLike) -> FloatArray:

@@ -224,9 +224,9 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         standardised = (targets - mean) / deviation
         scaled_rows = TrainingRows(rows.X, standardised, rows.weights, rows.strata)
         fitted, _, scaling = self._fit_rows(scaled_rows, "regression", seed, targets.shape[1])
-        self._store(fitted, scaling)
-        self.head_coef_ *= deviation[:, None]
-        self.head_intercept_ = self.head_intercept_ * deviation + mean
+        coef, bias = fitted.network.head.T, fitted.network.bias
+        head = coef * deviation[:, None], bias * deviation + mean
+        self._store(fitted, scaling, head, importance_coef=coef)
 
     def predict(self, X: MatrixLike) -> FloatArray:
         """Predict the targets.
