@@ -123,3 +123,15 @@ def test_normalize_that_is_no_name_is_told(estimator, selector, normalize):
     sampler = estimator(selector=selector(normalize=normalize))
     message = f"normalize={normalize!r} is not valid: it must be 'standardize', 'center' or None."
     refused_without_memory(sampler, message)
+
+
+@pytest.mark.parametrize(
+    "estimator", [RandomFourierFeatures, MaskedFourierFeatures, FastfoodFeatures], ids=str
+)
+def test_frequencies_beyond_single_precision_are_refused_in_it(estimator):
+    tiny = (1e-40 * np.random.default_rng(0).normal(size=(40, 6))).astype(np.float32)
+    sampler = estimator(gamma="median", random_state=0).fit(tiny)
+    with pytest.raises(ValueError, match="beyond single precision: scale X, or pass it in float64"):
+        sampler.transform(tiny)
+    features = sampler.transform(tiny.astype(np.float64))
+    assert np.abs(features - features[0]).max() > 1e-3

@@ -17,6 +17,8 @@ from cerflearn.features.sparse import transform_sparse
 
 _Derived = TypeVar("_Derived")
 
+_LARGEST_SINGLE = float(np.finfo(np.float32).max)
+
 _NOT_FINITE = "X contains NaN or infinity; impute or drop such values before the transform."
 
 
@@ -180,6 +182,10 @@ class FeatureMap(ABC):
     def _masks(self) -> BoolArray: ...
 
     @abstractmethod
+    def _largest_frequency(self) -> float:
+        """Size of the largest frequency, or a bound of it."""
+
+    @abstractmethod
     def _pack(self, dtype: str, level: str) -> _native.Model:
         """Pack the weights for one dtype and instruction-set level."""
 
@@ -204,6 +210,12 @@ class FeatureMap(ABC):
         if model is None:
             if dtype not in (np.float32, np.float64):
                 raise ValueError(f"X of dtype {dtype} must be converted to float32 or float64.")
+            largest = self._largest_frequency()
+            if dtype == np.float32 and not largest < _LARGEST_SINGLE:
+                raise ValueError(
+                    f"Frequencies of up to {largest:.2g} are beyond single precision: scale X, or "
+                    "pass it in float64."
+                )
             model = self._derived((dtype.char, level), lambda: self._pack(dtype.name, level))
         return model
 

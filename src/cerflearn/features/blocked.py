@@ -84,6 +84,11 @@ class BlockedMap(FeatureMap):
         masks: BoolArray = signs[rows, : self.n_features].T != 0.0
         return masks
 
+    def _largest_frequency(self) -> float:
+        blocks = self.blocks
+        largest = np.abs(blocks.row_scale).max() * np.abs(blocks.gaussian_diag).max() * blocks.size
+        return float(largest) + (0.0 if blocks.centres is None else np.abs(blocks.centres).max())
+
     def _pack(self, dtype: str, level: str) -> _native.Model:
         blocks = self.blocks
         if blocks.size <= _MATERIALISED_SIZE:

@@ -68,6 +68,9 @@ class DenseMap(FeatureMap):
         """Return the frequencies as they are."""
         return self.frequencies
 
+    def _largest_frequency(self) -> float:
+        return float(np.abs(self.frequencies).max())
+
     def _pack(self, dtype: str, level: str) -> _native.Model:
         return _native.dense_model(
             frequencies=self.weights,

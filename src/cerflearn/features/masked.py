@@ -117,6 +117,9 @@ class MaskedMap(FeatureMap):
         shape = (self.n_features, self.n_projections)
         return csr_array((self.values, self._entries()), shape=shape)
 
+    def _largest_frequency(self) -> float:
+        return float(np.abs(self.values).max())
+
     def _pack(self, dtype: str, level: str) -> _native.Model:
         return _native.masked_model(
             n_features=self.n_inputs,
