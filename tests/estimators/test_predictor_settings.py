@@ -21,8 +21,8 @@ from cerflearn.training.task import Task
 
 DIGITS, LABELS = load_digits(return_X_y=True)
 CANCER, MALIGN = load_breast_cancer(return_X_y=True)
-FRIEDMAN, TARGET = make_friedman1(n_samples=1200, noise=0.5, random_state=0)
-MANY = DIGITS[:1100]
+FRIEDMAN, TARGET = make_friedman1(n_samples=1010, noise=0.5, random_state=0)
+MANY = DIGITS[:1010, 18:34]
 CHOICES = ("learn", "teacher", "activation", "n_components", "alpha")
 
 
@@ -50,7 +50,7 @@ DATA = {
     "one feature": (CERFClassifier, {"macs": 9}, *load_iris(return_X_y=True)),
     "ridge head": (CERFClassifier, {"macs": 100, "head": "ridge"}, CANCER[:200], MALIGN[:200]),
     "many rows": (CERFClassifier, {"macs": 40}, CANCER.repeat(2, 0)[:, :8], MALIGN.repeat(2)),
-    "many rows, relu": (CERFClassifier, {"macs": 30, "activation": "relu"}, MANY, LABELS[:1100]),
+    "many rows, relu": (CERFClassifier, {"macs": 30, "activation": "relu"}, MANY, LABELS[:1010]),
     "regression": (CERFRegressor, {"macs": 60}, FRIEDMAN[:200], TARGET[:200]),
     "regression, selection": (
         CERFRegressor,
