@@ -10,7 +10,7 @@ from cerflearn.training.model_selection import (
     minus_squared_error,
     rule_for,
 )
-from cerflearn.training.probabilities import log_likelihood
+from cerflearn.training.scores import log_likelihood
 from cerflearn.training.settings import TrainingSettings
 
 LABELS, KERNEL = TrainingSettings(4, 1e-3, "labels"), TrainingSettings(4, 1e-3, "kernel")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cerflearn.training import train
-from cerflearn.training.objective import Workers
+from cerflearn.training.network import Workers
 from cerflearn.training.pruning import Budget
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.task import Task, kernel_problem, labels_problem

@@ -13,15 +13,10 @@ from cerflearn.training.lbfgs import (
     minimise_lbfgs,
     train_full_batches,
 )
-from cerflearn.training.network import draw_cosine_network, draw_relu_network
-from cerflearn.training.objective import (
-    Problem,
-    Workers,
-    cross_entropy,
-    logistic,
-    loss_and_gradient,
-)
+from cerflearn.training.network import Problem, Workers, loss_and_gradient
 from cerflearn.training.pruning import Budget
+from cerflearn.training.scores import cross_entropy, logistic
+from cerflearn.training.train import draw_cosine_network, draw_relu_network
 
 
 def product_problem(n_samples=600, seed=0):

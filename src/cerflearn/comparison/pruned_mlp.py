@@ -24,7 +24,7 @@ from cerflearn.comparison.relu import (
 )
 from cerflearn.comparison.training_set import Predict, TrainingSet
 from cerflearn.comparison.tuning import best_setting
-from cerflearn.training.objective import Problem, cross_entropy, logistic, squared_error
+from cerflearn.training.network import Problem
 from cerflearn.training.pruning import (
     Budget,
     entries_after,
@@ -32,6 +32,7 @@ from cerflearn.training.pruning import (
     final_mask,
     largest_blocks,
 )
+from cerflearn.training.scores import cross_entropy, logistic, squared_error
 from cerflearn.training.settings import FEW_ROWS, n_components_for
 from cerflearn.training.train import effort_for, full_batches, steps_for, uses_mini_batches
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import column_or_1d
 
 from cerflearn._typing import Float64Array, IntArray
 from cerflearn._validation import check_number, invalid
-from cerflearn.training.objective import TargetKind
+from cerflearn.training.scores import TargetKind
 
 MULTILABEL_HEADS = ("logistic", "ridge")
 """Heads that can score several labels of one row."""

@@ -32,8 +32,8 @@ from cerflearn.features.base import FeatureMap
 from cerflearn.features.cost import Cost
 from cerflearn.linalg.ridge_path import RIDGE_ALPHAS, RidgeFit, fit_ridge_path
 from cerflearn.training.kernel_ridge import tune_kernel
-from cerflearn.training.objective import TargetKind
-from cerflearn.training.probabilities import (
+from cerflearn.training.scores import (
+    TargetKind,
     fit_inverse_temperature,
     probabilities,
     score_targets,

@@ -8,8 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cerflearn._typing import BoolArray, IntArray
-from cerflearn.training.network import FeatureNetwork, Float32Array, NetworkArrays
-from cerflearn.training.objective import Gradient, Problem, Workers, loss_and_gradient
+from cerflearn.training.network import (
+    FeatureNetwork,
+    Float32Array,
+    Gradient,
+    NetworkArrays,
+    Problem,
+    Workers,
+    loss_and_gradient,
+)
 from cerflearn.training.pruning import Budget, entries_at, final_mask, largest_blocks
 
 DECAY_PER_ALPHA = 100.0

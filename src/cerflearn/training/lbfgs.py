@@ -9,8 +9,13 @@ import numpy as np
 from scipy.optimize import minimize
 
 from cerflearn._typing import Float64Array
-from cerflearn.training.network import FeatureNetwork, NetworkArrays
-from cerflearn.training.objective import Problem, Workers, loss_and_gradient
+from cerflearn.training.network import (
+    FeatureNetwork,
+    NetworkArrays,
+    Problem,
+    Workers,
+    loss_and_gradient,
+)
 from cerflearn.training.pruning import Budget, entries_after, final_mask, largest_blocks
 
 FREQUENCY_SHARE = 3.0

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cerflearn._typing import Float64Array, IntArray
-from cerflearn.training.objective import TargetKind
-from cerflearn.training.probabilities import log_likelihood
+from cerflearn.training.scores import TargetKind, log_likelihood
 from cerflearn.training.settings import TrainingSettings
 
 Criterion = Callable[[Float64Array, Float64Array, Float64Array, TargetKind], Float64Array]

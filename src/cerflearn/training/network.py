@@ -1,15 +1,17 @@
-r"""A network of masked features with a linear head, as arrays, and how it is drawn."""
+r"""A network of masked features with a linear head, as arrays; its loss and gradient."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cerflearn._typing import BoolArray, FloatArray
-from cerflearn.linalg.ridge import ridge_head
+from cerflearn._typing import BoolArray, FloatArray, IntArray
+from cerflearn.training.scores import Loss
 
 Float32Array: TypeAlias = NDArray[np.float32]
 """Any shape, float32: what networks are trained in."""
@@ -20,9 +22,10 @@ NetworkArrays: TypeAlias = tuple[Float32Array, Float32Array, Float32Array, Float
 Activation: TypeAlias = Literal["cosine", "relu"]
 """What a feature does with its phase."""
 
-_Float = TypeVar("_Float", bound=np.floating[Any])
+GRADIENT_BLOCK_ROWS = 1024
+"""Rows of a block. Sums over rows are sums over blocks, in the same order for any threads."""
 
-_HEAD_RIDGE = 1e-2  # of the head that training starts with, relative to the number of rows
+_Float = TypeVar("_Float", bound=np.floating[Any])
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,67 +114,135 @@ def phases_to_derivatives(phases: NDArray[_Float], activation: Activation) -> No
         np.negative(phases, out=phases)
 
 
-def draw_cosine_network(
-    X: FloatArray,
-    targets: FloatArray,
-    mask: BoolArray,
-    gamma: float,
-    rng: np.random.Generator,
-) -> FeatureNetwork:
-    r"""Draw Gaussian frequencies of the kernel :math:`\exp(-\gamma d^2)` and fit a ridge head.
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Training rows in single precision, their targets, and the loss.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features), float32
+        Scaled data.
+    targets : ndarray of shape (n_samples, n_scores), float32
+        Of the scores.
+    weights : ndarray of shape (n_samples,), float32
+        Of the rows; they sum to one.
+    loss : callable
+        See :data:`Loss`.
+    """
+
+    X: Float32Array
+    targets: Float32Array
+    weights: Float32Array
+    loss: Loss
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.X)
+
+    def rows(self, index: Any) -> Problem:
+        """Problem of some rows, whose weights again sum to one."""
+        weights = self.weights[index]
+        return Problem(self.X[index], self.targets[index], weights / weights.sum(), self.loss)
+
+    def inputs(self, used: Any) -> Problem:
+        """Problem with some of the inputs."""
+        X = np.ascontiguousarray(self.X[:, used])
+        return Problem(X, self.targets, self.weights, self.loss)
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """Loss, and its derivatives with respect to the arrays of a network."""
+
+    value: float
+    frequencies: Float32Array
+    offsets: Float32Array
+    head: Float32Array
+    bias: Float32Array
+
+
+class Workers:
+    """Evaluates a function of blocks in one thread or several, with results in order.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
-        Training data, scaled.
-    targets : ndarray of shape (n_samples, n_scores)
-        Targets of the scores.
-    mask : ndarray of shape (n_features, n_components), bool
-        Inputs to read; frequencies grow with :math:`\sqrt{D / |\epsilon|}`.
-    gamma : float
-        Coefficient of the kernel.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    FeatureNetwork
-        In double precision.
+    n_threads : int
+        Threads; one needs no pool.
     """
-    n_features, n_components = mask.shape
-    active = np.maximum(mask.sum(axis=0), 1)
-    frequencies = rng.normal(size=mask.shape) * np.sqrt(2.0 * gamma * n_features / active) * mask
-    offsets = rng.uniform(0.0, 2.0 * np.pi, size=(n_components,))
-    features = np.cos(X @ frequencies + offsets)
-    head, bias = ridge_head(features, targets, _HEAD_RIDGE * len(features))
-    return FeatureNetwork(frequencies, offsets, head, bias, mask)
+
+    def __init__(self, n_threads: int) -> None:
+        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
+
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
+        """Results of the function, in the order of the items."""
+        return map(function, items) if self._pool is None else self._pool.map(function, items)
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
 
 
-def draw_relu_network(mask: BoolArray, n_scores: int, rng: np.random.Generator) -> FeatureNetwork:
-    r"""Draw frequencies of variance 2 / D for D inputs: features keep the size of the inputs.
+def loss_and_gradient(
+    problem: Problem,
+    arrays: NetworkArrays,
+    workers: Workers,
+    rows: IntArray | None = None,
+    *,
+    activation: Activation = "cosine",
+) -> Gradient:
+    r"""Loss of a network without penalties, and its gradient.
+
+    With phases :math:`P = X \Omega + b`, features :math:`f(P)` and gradient G with respect to the
+    scores: :math:`f(P)^\top G` for the head, :math:`Q = (G A^\top) \odot f'(P)` for the phases,
+    :math:`X^\top Q` for the frequencies.
 
     Parameters
     ----------
-    mask : ndarray of shape (n_features, n_components), bool
-        Inputs to read, of variance one on average.
-    n_scores : int
-        Scores of the head, whose weights have variance 1 / n_components.
-    rng : numpy.random.Generator
-        Source of randomness.
+    problem : Problem
+        Rows and targets.
+    arrays : tuple of ndarray, float32
+        Frequencies (n_features, n_components), offsets, head (n_components, n_scores), bias.
+    workers : Workers
+        Threads; the bits of the result do not depend on their number.
+    rows : ndarray of int, optional
+        Rows to use; all by default.
+    activation : {"cosine", "relu"}, default="cosine"
+        f.
 
     Returns
     -------
-    FeatureNetwork
-        In double precision.
-
-    References
-    ----------
-    He, Zhang, Ren and Sun, "Delving Deep into Rectifiers", ICCV 2015.
+    Gradient
+        Value and derivatives.
     """
-    n_components = mask.shape[1]
-    active = np.maximum(mask.sum(axis=0), 1)
-    frequencies = rng.normal(size=mask.shape) * np.sqrt(2.0 / active) * mask
-    head = rng.normal(size=(n_components, n_scores)) / np.sqrt(n_components)
-    return FeatureNetwork(
-        frequencies, np.zeros(n_components), head, np.zeros(n_scores), mask, activation="relu"
-    )
+    frequencies, offsets, head, bias = arrays
+
+    def block(start: int) -> Gradient:
+        part: Any = slice(start, start + GRADIENT_BLOCK_ROWS)
+        if rows is not None:
+            part = rows[part]
+        X = problem.X[part]
+        phases = X @ frequencies
+        phases += offsets
+        features = apply_activation(phases, activation)
+        scores = features @ head
+        scores += bias
+        value, by_scores = problem.loss(scores, problem.targets[part], problem.weights[part])
+        by_phases = by_scores @ head.T
+        phases_to_derivatives(phases, activation)
+        by_phases *= phases
+        return Gradient(
+            value, X.T @ by_phases, by_phases.sum(axis=0), features.T @ by_scores,
+            by_scores.sum(axis=0),
+        )  # fmt: skip
+
+    n_rows = problem.n_samples if rows is None else len(rows)
+    parts: list[Gradient] = list(workers.map(block, range(0, n_rows, GRADIENT_BLOCK_ROWS)))
+    if len(parts) == 1:
+        return parts[0]
+    names = ("frequencies", "offsets", "head", "bias")
+    sums = [np.add.reduce([getattr(part, name) for part in parts]) for name in names]
+    return Gradient(sum(part.value for part in parts), *sums)

@@ -14,13 +14,15 @@ import numpy as np
 
 from cerflearn._typing import BoolArray, Float64Array, FloatArray, IntArray
 from cerflearn.training.kernel_ridge import fit_kernel_ridge
-from cerflearn.training.objective import LOSSES, Problem, TargetKind
-from cerflearn.training.probabilities import (
+from cerflearn.training.network import Problem
+from cerflearn.training.pruning import Budget
+from cerflearn.training.scores import (
+    LOSSES,
+    TargetKind,
     fit_inverse_temperature,
     probabilities,
     score_targets,
 )
-from cerflearn.training.pruning import Budget
 
 MAX_TEACHER_ROWS = 6000
 """Rows of which kernel ridge regression stores a square matrix; more have the labels as teacher."""

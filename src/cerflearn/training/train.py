@@ -1,4 +1,4 @@
-r"""Training of one network with given settings, by the method that suits the size."""
+r"""Training of one network with given settings: its dense start, and the method for its size."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from cerflearn._typing import BoolArray
+from cerflearn._typing import BoolArray, FloatArray
+from cerflearn.linalg.ridge import ridge_head
 from cerflearn.training.adam import MiniBatches, train_mini_batches
 from cerflearn.training.lbfgs import FullBatches, train_full_batches
-from cerflearn.training.network import FeatureNetwork, draw_cosine_network, draw_relu_network
-from cerflearn.training.objective import Problem, Workers
-from cerflearn.training.probabilities import score_targets
+from cerflearn.training.network import FeatureNetwork, Problem, Workers
+from cerflearn.training.scores import score_targets
 from cerflearn.training.settings import FEW_ROWS, TrainingSettings, is_small
 from cerflearn.training.task import Task
 
 _FULL_BATCH_WORK = 4 * 10**8  # rows x frequencies up to which L-BFGS is faster than Adam
 _FIRST_SCORE = 4.0  # of a row's class, in the head that training starts with
 _FIRST_HEAD_ROWS = 5_000  # that this head is fitted to
+_HEAD_RIDGE = 1e-2  # of the head that training starts with, relative to the number of rows
 _EPOCHS, _LEAST_STEPS, _MOST_STEPS, _BATCH_SIZE = 15, 1500, 6000, 256
 _ADAM_RATE = 3e-3
 _LARGEST_PHASE_STEP = 2.4  # a step changes all frequencies: a phase by the rate times the inputs
@@ -98,6 +99,72 @@ def _draw_dense(task: Task, settings: TrainingSettings, rng: np.random.Generator
     if task.classifies:
         aims = _FIRST_SCORE * score_targets(part.targets, task.kind)
     return draw_cosine_network(part.X, aims, mask, task.gamma, rng)
+
+
+def draw_cosine_network(
+    X: FloatArray,
+    targets: FloatArray,
+    mask: BoolArray,
+    gamma: float,
+    rng: np.random.Generator,
+) -> FeatureNetwork:
+    r"""Draw Gaussian frequencies of the kernel :math:`\exp(-\gamma d^2)` and fit a ridge head.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Training data, scaled.
+    targets : ndarray of shape (n_samples, n_scores)
+        Targets of the scores.
+    mask : ndarray of shape (n_features, n_components), bool
+        Inputs to read; frequencies grow with :math:`\sqrt{D / |\epsilon|}`.
+    gamma : float
+        Coefficient of the kernel.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    FeatureNetwork
+        In double precision.
+    """
+    n_features, n_components = mask.shape
+    active = np.maximum(mask.sum(axis=0), 1)
+    frequencies = rng.normal(size=mask.shape) * np.sqrt(2.0 * gamma * n_features / active) * mask
+    offsets = rng.uniform(0.0, 2.0 * np.pi, size=(n_components,))
+    features = np.cos(X @ frequencies + offsets)
+    head, bias = ridge_head(features, targets, _HEAD_RIDGE * len(features))
+    return FeatureNetwork(frequencies, offsets, head, bias, mask)
+
+
+def draw_relu_network(mask: BoolArray, n_scores: int, rng: np.random.Generator) -> FeatureNetwork:
+    r"""Draw frequencies of variance 2 / D for D inputs: features keep the size of the inputs.
+
+    Parameters
+    ----------
+    mask : ndarray of shape (n_features, n_components), bool
+        Inputs to read, of variance one on average.
+    n_scores : int
+        Scores of the head, whose weights have variance 1 / n_components.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    FeatureNetwork
+        In double precision.
+
+    References
+    ----------
+    He, Zhang, Ren and Sun, "Delving Deep into Rectifiers", ICCV 2015.
+    """
+    n_components = mask.shape[1]
+    active = np.maximum(mask.sum(axis=0), 1)
+    frequencies = rng.normal(size=mask.shape) * np.sqrt(2.0 / active) * mask
+    head = rng.normal(size=(n_components, n_scores)) / np.sqrt(n_components)
+    return FeatureNetwork(
+        frequencies, np.zeros(n_components), head, np.zeros(n_scores), mask, activation="relu"
+    )
 
 
 def _screened(task: Task, n_components: int) -> BoolArray:

@@ -39,8 +39,8 @@ from cerflearn.estimators.predictors.search import FitOptions, FittedNetwork, fi
 from cerflearn.estimators.predictors.training_rows import TrainingRows
 from cerflearn.features.cost import Cost
 from cerflearn.features.masked import MaskedMap
-from cerflearn.training.objective import TargetKind
 from cerflearn.training.pruning import Budget
+from cerflearn.training.scores import TargetKind
 from cerflearn.training.settings import SettingsRequest, default_macs, least_macs
 from cerflearn.training.task import MAX_TEACHER_ROWS, Task
 

@@ -18,8 +18,8 @@ from cerflearn.estimators.predictors.heads import HEADS, fit_head, pair_votes
 from cerflearn.estimators.predictors.search import FittedNetwork
 from cerflearn.estimators.predictors.training_rows import distinct_rows
 from cerflearn.estimators.targets import MULTILABEL_HEADS, read_labels
-from cerflearn.training.objective import TargetKind
-from cerflearn.training.probabilities import (
+from cerflearn.training.scores import (
+    TargetKind,
     fit_inverse_temperature,
     log_probabilities,
     probabilities,

@@ -14,7 +14,7 @@ from cerflearn.learning.greedy import pursue
 from cerflearn.linalg.ridge_path import fit_ridge_path
 from cerflearn.spectral import law_from_kernel
 from cerflearn.training.network import FeatureNetwork
-from cerflearn.training.probabilities import score_targets
+from cerflearn.training.scores import score_targets
 from cerflearn.training.task import Task
 
 _DRAWN_GAMMA_FACTORS = (0.03, 0.1, 0.3, 1.0, 3.0)  # of the gamma of a task

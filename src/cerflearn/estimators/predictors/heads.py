@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC, LinearSVC
 
 from cerflearn._typing import Float64Array, FloatArray, IntArray
-from cerflearn.training.objective import TargetKind
+from cerflearn.training.scores import TargetKind
 
 HEADS = ("logistic", "ridge", "svm", "svm_ovo")
 """Heads of a classifier."""

@@ -16,9 +16,8 @@ from cerflearn.training.model_selection import (
     rule_for,
     stratified_parts,
 )
-from cerflearn.training.network import FeatureNetwork
-from cerflearn.training.objective import Problem, Workers
-from cerflearn.training.probabilities import score_targets
+from cerflearn.training.network import FeatureNetwork, Problem, Workers
+from cerflearn.training.scores import score_targets
 from cerflearn.training.settings import (
     FEW_ROWS,
     SettingsRequest,

@@ -8,18 +8,14 @@ import numpy as np
 import pytest
 
 from cerflearn.training.network import (
-    FeatureNetwork,
-    draw_cosine_network,
-    draw_relu_network,
-)
-from cerflearn.training.objective import (
     GRADIENT_BLOCK_ROWS,
+    FeatureNetwork,
     Problem,
     Workers,
-    cross_entropy,
     loss_and_gradient,
-    squared_error,
 )
+from cerflearn.training.scores import cross_entropy, squared_error
+from cerflearn.training.train import draw_cosine_network, draw_relu_network
 
 RNG = np.random.default_rng(0)
 

@@ -1,16 +1,76 @@
-r"""From scores to probabilities: softmax or sigmoid of scores times an inverse temperature."""
+r"""Scores of a network: their loss with its gradient, and their probabilities.
+
+A loss takes scores and targets (n_samples, n_scores) and the weights of the rows (n_samples,),
+which sum to one over all rows of a problem, and returns the weighted sum of the losses of the rows
+and its gradient with respect to the scores. Probabilities are the softmax or the sigmoid of scores
+times an inverse temperature.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from cerflearn._typing import Float64Array, FloatArray
-from cerflearn.training.objective import LOSSES, TargetKind
+
+TargetKind: TypeAlias = Literal["binary", "multiclass", "multilabel", "regression"]
+"""What targets are: one column of 0 and 1, one-hot classes, several columns of 0 and 1, numbers."""
+
+Loss = Callable[[FloatArray, FloatArray, FloatArray], tuple[float, FloatArray]]
+"""``loss(scores, targets, weights)`` gives the value and its gradient in the scores."""
 
 _LOG_BOUNDS = (-3.0, 5.0)  # of the logarithm of the inverse temperature
 _LARGEST_LOG_ODDS = 500.0  # exp of more overflows
+
+
+def cross_entropy(
+    scores: FloatArray, targets: FloatArray, weights: FloatArray
+) -> tuple[float, FloatArray]:
+    r""":math:`-\sum_n w_n \sum_c t_{nc} \ln \mathrm{softmax}(s_n)_c`, probabilities as targets."""
+    shifted = scores - scores.max(axis=1, keepdims=True)
+    gradient = np.exp(shifted)
+    total = gradient.sum(axis=1, keepdims=True)
+    log_proba = shifted - np.log(total)
+    value = -float(np.einsum("nc,nc,n->", log_proba, targets, weights))
+    gradient /= total
+    gradient -= targets
+    gradient *= weights[:, None]
+    return value, gradient
+
+
+def logistic(
+    scores: FloatArray, targets: FloatArray, weights: FloatArray
+) -> tuple[float, FloatArray]:
+    r""":math:`\sum_n w_n (\ln(1 + e^{s_n}) - t_n s_n)`, summed over the scores, log-odds."""
+    small = np.exp(-np.abs(scores))  # without overflow
+    softplus = np.maximum(scores, 0.0) + np.log1p(small)
+    value = float(weights @ (softplus - targets * scores).sum(axis=1))
+    gradient = np.where(scores >= 0.0, np.float32(1.0), small) / (1.0 + small)  # the sigmoid
+    gradient -= targets
+    gradient *= weights[:, None]
+    return value, gradient
+
+
+def squared_error(
+    scores: FloatArray, targets: FloatArray, weights: FloatArray
+) -> tuple[float, FloatArray]:
+    r""":math:`\tfrac12 \sum_n w_n |s_n - t_n|^2`."""
+    residual = scores - targets
+    weighted = residual * weights[:, None]
+    return 0.5 * float(np.vdot(residual, weighted)), weighted
+
+
+LOSSES: dict[TargetKind, Loss] = {
+    "binary": logistic,
+    "multiclass": cross_entropy,
+    "multilabel": logistic,
+    "regression": squared_error,
+}
+"""Loss of each kind of targets."""
 
 
 def score_targets(targets: Float64Array, kind: TargetKind) -> Float64Array:

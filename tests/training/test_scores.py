@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cerflearn.training.probabilities import (
+from cerflearn.training.scores import (
     fit_inverse_temperature,
     log_likelihood,
     log_probabilities,
