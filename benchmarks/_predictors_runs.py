@@ -50,7 +50,10 @@ def one_accuracy(split: Split, macs: int, seed: int) -> dict[str, Any]:
         "accuracy": 100.0 * float(model.score(split.X_test.astype(np.float32), split.y_test)),
         "macs": cost(model).macs,
         "seconds": round(seconds, 2),
-        "recipe": repr(model.recipe_),
+        "settings": {
+            name: getattr(model, f"{name}_")
+            for name in ("learn", "teacher", "activation", "n_components", "alpha")
+        },
     }
 
 

@@ -15,6 +15,8 @@ import numpy as np
 from cerflearn import (
     CVEM,
     BlockedCERF,
+    CERFClassifier,
+    CERFRegressor,
     FastfoodFeatures,
     Greedy,
     MaskedCERF,
@@ -50,6 +52,11 @@ def transformed(fitted: Any) -> Any:
     return fitted.transform(X)
 
 
+def predicted(fitted: Any) -> Any:
+    """Scores of a classifier, or predictions, of the data."""
+    return getattr(fitted, "decision_function", fitted.predict)(X)
+
+
 @dataclass(frozen=True)
 class Examples:
     """Examples for the parameters of one class.
@@ -63,6 +70,8 @@ class Examples:
         Parameter and the one beside it to a setting of both in which the first has no effect.
     common : mapping
         Parameters of all examples, unless they name them.
+    of_many_rows : frozenset
+        Parameters that change the result for many rows only, and have tests of their own.
     make : callable
         Of the class and the parameters: what is fitted.
     result : callable
@@ -72,6 +81,7 @@ class Examples:
     changes: Mapping[str, tuple[Parameters, Parameters]]
     refused: Mapping[tuple[str, str], Parameters] = field(default_factory=dict)
     common: Parameters = field(default_factory=dict)
+    of_many_rows: frozenset[str] = frozenset()
     make: Callable[[type, Parameters], Any] = build
     result: Callable[[Any], Any] = transformed
 
@@ -163,4 +173,44 @@ SELECTORS = {
     ),
 }
 
-EXAMPLES: dict[type, Examples] = MAPS | CERF | SELECTORS
+TRAINED = {"learn": "masks", "teacher": "labels", "alpha": 1e-2}
+ALL_PREDICTORS = {
+    name: values(name, *pair, **{key: TRAINED[key] for key in TRAINED if key != name})
+    for name, pair in {
+        "macs": (20, 30),
+        "learn": ("masks", "features"),
+        "teacher": ("labels", "kernel"),
+        "activation": ("cosine", "relu"),
+        "n_components": (2, 4),
+        "gamma": ("cv", 0.5),
+        "alpha": (1e-2, 1e-1),
+        "group_size": (1, 2),
+        "features_per_mask": (1, 2),
+        "random_state": (0, 1),
+    }.items()
+}
+NOTHING_TRAINED = {
+    ("gamma", "activation"): {"gamma": 0.5, "activation": "relu"},
+    ("activation", "learn"): {"activation": "relu", "learn": "features"},
+    ("teacher", "learn"): {"teacher": "kernel", "learn": "selection"},
+    ("alpha", "learn"): {"alpha": 0.1, "learn": "selection"},
+    ("early_stopping", "learn"): {"early_stopping": True, "learn": "selection"},
+}
+WITHIN_A_BUDGET: dict[str, Any] = {
+    "refused": NOTHING_TRAINED,
+    "common": {"macs": 20, "random_state": 0},
+    "result": predicted,
+    "of_many_rows": frozenset({"early_stopping"}),
+}
+PREDICTORS = {
+    CERFClassifier: Examples(
+        ALL_PREDICTORS | changes(head=("logistic", "ridge"), class_weight=(None, {0: 1.0, 1: 9.0})),
+        **WITHIN_A_BUDGET,
+    ),
+    CERFRegressor: Examples(
+        ALL_PREDICTORS | {"head": values("head", "trained", "ridge", **TRAINED)},
+        **WITHIN_A_BUDGET,
+    ),
+}
+
+EXAMPLES: dict[type, Examples] = MAPS | CERF | SELECTORS | PREDICTORS

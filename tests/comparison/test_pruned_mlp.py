@@ -15,8 +15,8 @@ from sklearn.neural_network import MLPClassifier
 from cerflearn.comparison import pruned_mlp
 from cerflearn.comparison.relu import ReluNetwork, random_relu_network, relu_loss_and_gradient
 from cerflearn.comparison.training_set import TrainingSet
-from cerflearn.training.losses import cross_entropy, logistic, squared_error
-from cerflearn.training.problem import Problem
+from cerflearn.training.network import Problem
+from cerflearn.training.scores import cross_entropy, logistic, squared_error
 
 
 def digits(n_samples, seed=0):

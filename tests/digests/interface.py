@@ -59,14 +59,24 @@ def blocked_cerf(**keywords: Any) -> Any:
     return BlockedCERF(**keywords)
 
 
+def what_is_learned(keywords: dict[str, Any]) -> dict[str, Any]:
+    """Keywords with ``learn`` in the place of ``masks`` and ``refine``."""
+    keywords = dict(keywords)
+    masks, refine = keywords.pop("masks", "auto"), keywords.pop("refine", "auto")
+    if refine is None:
+        return keywords | {"learn": "selection"}
+    names = {("random", "supervised"): "features", ("learned", "supervised"): "masks"}
+    return keywords | {"learn": names.get((masks, refine), "auto")}
+
+
 def classifier(**keywords: Any) -> Any:
     """Classifier within a budget; ``masks`` and ``refine`` say what is learned."""
-    return CERFClassifier(**keywords)
+    return CERFClassifier(**what_is_learned(keywords))
 
 
 def regressor(**keywords: Any) -> Any:
     """Regressor within a budget; ``masks`` and ``refine`` say what is learned."""
-    return CERFRegressor(**keywords)
+    return CERFRegressor(**what_is_learned(keywords))
 
 
 def map_of(model: Any) -> dict[str, Any]:

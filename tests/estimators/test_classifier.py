@@ -16,12 +16,13 @@ from sklearn.metrics import log_loss
 from sklearn.svm import SVC
 
 from cerflearn import CERFClassifier, cost
-from cerflearn.estimators.predictors.distinct_rows import merge_rows
 from cerflearn.estimators.predictors.heads import HEADS, fit_head, pair_votes
+from cerflearn.estimators.predictors.training_rows import merge_rows
+from cerflearn.estimators.targets import one_hot
 
 DIGITS, LABELS = load_digits(return_X_y=True)
 TRAIN, TEST = slice(0, 600), slice(1000, None)
-QUICK = {"alpha": 3e-3, "teacher": "labels", "refine": "supervised", "random_state": 0}
+QUICK = {"alpha": 3e-3, "teacher": "labels", "learn": "masks", "random_state": 0}
 
 
 def quick(**parameters):
@@ -29,27 +30,27 @@ def quick(**parameters):
 
 
 @pytest.mark.parametrize("macs", [20, 57, 300, 1_000])
-@pytest.mark.parametrize("masks", ["learned", "random"])
-def test_map_and_head_together_are_within_the_budget(macs, masks):
-    model = quick(macs=macs, masks=masks).fit(DIGITS[TRAIN], LABELS[TRAIN])
+@pytest.mark.parametrize("learn", ["masks", "features"])
+def test_map_and_head_together_are_within_the_budget(macs, learn):
+    model = quick(macs=macs, learn=learn).fit(DIGITS[TRAIN], LABELS[TRAIN])
     assert model.n_macs_ <= macs
-    assert model.n_macs_ == model.feature_map_.masks.sum() + model.coef_.size
+    assert model.n_macs_ == model.feature_map_.masks.sum() + model.head_coef_.size
     assert cost(model).macs == model.n_macs_
     assert cost(model).trig == model.feature_map_.n_projections
 
 
 def test_learned_masks_beat_random_ones_and_a_linear_model_of_equal_macs():
-    scores = dict.fromkeys(("learned", "random"), 0.0)
-    for masks in scores:
+    scores = dict.fromkeys(("masks", "features"), 0.0)
+    for learn in scores:
         for seed in range(3):
-            model = quick(macs=640, masks=masks, alpha=3e-4, random_state=seed)
+            model = quick(macs=640, learn=learn, alpha=3e-4, random_state=seed)
             model.fit(DIGITS[TRAIN], LABELS[TRAIN])
-            scores[masks] += model.score(DIGITS[TEST], LABELS[TEST]) / 3
+            scores[learn] += model.score(DIGITS[TEST], LABELS[TEST]) / 3
     linear = RidgeClassifier(alpha=10.0).fit(DIGITS[TRAIN], LABELS[TRAIN])
     assert cost(linear).macs == 640
-    # Measured: .935 learned, .916 random, .895 linear.
-    assert scores["learned"] > scores["random"]
-    assert scores["learned"] > linear.score(DIGITS[TEST], LABELS[TEST]) + 0.03
+    # Measured: .935 learned masks, .916 drawn ones, .895 linear.
+    assert scores["masks"] > scores["features"]
+    assert scores["masks"] > linear.score(DIGITS[TEST], LABELS[TEST]) + 0.03
 
 
 def test_the_default_chooses_well_and_says_what_it_chose(capsys):
@@ -66,9 +67,12 @@ def test_the_default_chooses_well_and_says_what_it_chose(capsys):
 def test_every_head_classifies_within_the_budget(head):
     model = quick(macs=1_500, head=head).fit(DIGITS[TRAIN], LABELS[TRAIN])
     assert model.n_macs_ <= 1_500
-    assert len(model.coef_) == (45 if head == "svm_ovo" else 10)
+    assert len(model.head_coef_) == (45 if head == "svm_ovo" else 10)
     assert model.score(DIGITS[TEST], LABELS[TEST]) > 0.9
-    assert hasattr(model, "predict_proba") == (head in ("logistic", "ridge"))
+    proba = model.predict_proba(DIGITS[TEST])
+    assert proba.sum(axis=1) == pytest.approx(1.0)
+    assert np.array_equal(proba.argmax(axis=1), model.predict(DIGITS[TEST]))
+    assert np.exp(model.predict_log_proba(DIGITS[TEST])) == pytest.approx(proba, abs=1e-12)
 
 
 @pytest.mark.parametrize("head", ["logistic", "ridge"])
@@ -91,7 +95,9 @@ def test_one_against_one_scores_vote_as_libsvm_does():
     rng = np.random.default_rng(0)
     features, classes = rng.normal(size=(200, 5)), rng.integers(4, size=200)
     features += classes[:, None]
-    coef, intercept = fit_head("svm_ovo", features, classes, np.full(200, 1 / 200), 0)
+    coef, intercept = fit_head(
+        "svm_ovo", features, one_hot(classes, 4), np.full(200, 1 / 200), "multiclass", 0
+    )
     scaled = (features - features.mean(axis=0)) / features.std(axis=0)
     agreement = []
     for strength in (0.01, 0.1, 1.0, 10.0):
@@ -104,7 +110,7 @@ def test_one_against_one_scores_vote_as_libsvm_does():
 def test_scores_are_those_of_the_map_and_head():
     model = quick(macs=300).fit(DIGITS[TRAIN], LABELS[TRAIN])
     data = DIGITS[TEST]
-    expected = model.feature_map_.transform(data) @ model.coef_.T + model.intercept_
+    expected = model.feature_map_.transform(data) @ model.head_coef_.T + model.head_intercept_
     assert model.decision_function(data) == pytest.approx(expected, rel=1e-9, abs=1e-9)
     sparse = model.decision_function(csr_array(data))
     assert sparse == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -113,26 +119,26 @@ def test_scores_are_those_of_the_map_and_head():
     assert single == pytest.approx(expected, abs=1e-2)
 
 
-def test_rectified_features_cost_no_cosines():
+def test_relu_features_cost_no_cosines():
     model = quick(macs=400, activation="relu").fit(DIGITS[TRAIN], LABELS[TRAIN])
     data = DIGITS[TEST]
     phases = data @ model.feature_map_.frequencies + model.feature_map_.offsets
-    expected = np.maximum(phases, 0.0) @ model.coef_.T + model.intercept_
+    expected = np.maximum(phases, 0.0) @ model.head_coef_.T + model.head_intercept_
     assert model.decision_function(data) == pytest.approx(expected, rel=1e-9, abs=1e-9)
     sparse = model.decision_function(csr_array(data))
     assert sparse == pytest.approx(expected, rel=1e-9, abs=1e-9)
     assert cost(model).trig == 0
     assert cost(model).macs <= 400
-    assert "rectified features" in model.report()
+    assert "relu features" in model.report()
     assert model.score(data, LABELS[TEST]) > 0.85
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.decision_function(data), model.decision_function(data))
 
 
-def test_rectified_features_take_inputs_of_any_scale_whatever_gamma_is():
+def test_relu_features_take_inputs_of_any_scale():
     fits = [
-        quick(macs=400, activation="relu", gamma=gamma).fit(factor * DIGITS[TRAIN], LABELS[TRAIN])
-        for gamma, factor in (("cv", 1.0), ("scale", 2.0**14), (0.5, 2.0**-14))
+        quick(macs=400, activation="relu").fit(factor * DIGITS[TRAIN], LABELS[TRAIN])
+        for factor in (1.0, 2.0**14, 2.0**-14)
     ]
     assert fits[0].score(DIGITS[TEST], LABELS[TEST]) > 0.85
     scores = fits[0].decision_function(DIGITS[TEST])
@@ -140,19 +146,19 @@ def test_rectified_features_take_inputs_of_any_scale_whatever_gamma_is():
         assert fitted.decision_function(factor * DIGITS[TEST]) == pytest.approx(scores, rel=1e-9)
 
 
-@pytest.mark.parametrize("activation", ["auto", "cosine", "relu"])
-def test_small_networks_of_many_rows_try_both_kinds_of_features(activation, capsys):
-    model = CERFClassifier(macs=60, activation=activation, random_state=0, verbose=1)
+@pytest.mark.parametrize(
+    "parameters", [{}, {"activation": "cosine"}, {"activation": "relu"}, {"gamma": "scale"}]
+)
+def test_small_networks_of_many_rows_try_both_activations(parameters, capsys):
+    model = CERFClassifier(macs=60, random_state=0, verbose=1, **parameters)
     model.fit(DIGITS[:1200], LABELS[:1200])
-    tried = {
-        line.split("rectified=")[1].split(")")[0]
-        for line in capsys.readouterr().out.splitlines()
-        if "held-out" in line
-    }
-    wanted = {"auto": {"True", "False"}, "cosine": {"False"}, "relu": {"True"}}[activation]
-    assert tried == wanted
-    if activation != "auto":
-        assert model.recipe_.rectified == (activation == "relu")
+    printed = capsys.readouterr().out
+    tried = {name for name in ("cosine", "relu") if f"activation='{name}'" in printed}
+    if not parameters:
+        assert tried == {"cosine", "relu"}
+    else:
+        assert tried == {model.activation_} == {parameters.get("activation", "cosine")}
+    assert ("gamma_=" in model.report()) == (model.activation_ == "cosine")
 
 
 def test_same_seed_same_bits_for_any_number_of_threads():
@@ -161,7 +167,7 @@ def test_same_seed_same_bits_for_any_number_of_threads():
         for n_jobs in (1, 2, 2)
     ]
     for other in fits[1:]:
-        assert np.array_equal(other.coef_, fits[0].coef_)
+        assert np.array_equal(other.head_coef_, fits[0].head_coef_)
         assert np.array_equal(other.feature_map_.values, fits[0].feature_map_.values)
 
 
@@ -172,7 +178,7 @@ def test_weights_are_repetitions_and_order_has_no_effect():
     weighted = quick(macs=200).fit(DIGITS[:300], LABELS[:300], sample_weight=weights)
     repeated = np.repeat(rows, weights[rows].astype(int))
     other = quick(macs=200).fit(DIGITS[repeated], LABELS[repeated])
-    assert np.array_equal(weighted.coef_, other.coef_)
+    assert np.array_equal(weighted.head_coef_, other.head_coef_)
 
 
 def test_equal_rows_are_merged_only_with_equal_targets():
@@ -202,10 +208,11 @@ def test_whole_groups_are_pruned_together(group_size):
     assert model.score(DIGITS[TEST], LABELS[TEST]) > 0.75
 
 
-def test_unrefined_features_are_chosen_by_the_labels():
-    model = CERFClassifier(macs=640, refine=None, head="ridge", random_state=0)
+def test_features_that_are_not_trained_are_selected_by_the_labels():
+    model = CERFClassifier(macs=640, learn="selection", head="ridge", random_state=0)
     model.fit(DIGITS[TRAIN], LABELS[TRAIN])
-    assert not model.recipe_.refined
+    assert model.learn_ == "selection"
+    assert model.alpha_ == "auto"
     assert model.score(DIGITS[TEST], LABELS[TEST]) > 0.85
 
 
@@ -240,11 +247,11 @@ BAD_FITS = {
     "macs": ({"macs": -1}, DIGITS[:50], LABELS[:50], "macs=-1"),
     "head": ({"head": "tree"}, DIGITS[:50], LABELS[:50], "head='tree'"),
     "gamma": ({"gamma": 0.0}, DIGITS[:50], LABELS[:50], "gamma=0.0"),
-    "refine": ({"refine": None, "masks": "learned"}, DIGITS[:50], LABELS[:50], "refine=None"),
+    "learn": ({"learn": "all"}, DIGITS[:50], LABELS[:50], "learn='all'"),
     "activation": ({"activation": "tanh"}, DIGITS[:50], LABELS[:50], "activation='tanh'"),
-    "drawn relu": ({"activation": "relu", "masks": "random"}, DIGITS[:50], LABELS[:50],
+    "drawn relu": ({"activation": "relu", "learn": "features"}, DIGITS[:50], LABELS[:50],
                    "activation='relu'"),
-    "relu only chosen": ({"activation": "relu", "refine": None}, DIGITS[:50], LABELS[:50],
+    "relu only chosen": ({"activation": "relu", "learn": "selection"}, DIGITS[:50], LABELS[:50],
                          "activation='relu'"),
     "alpha": ({"alpha": -1.0}, DIGITS[:50], LABELS[:50], "alpha=-1.0"),
 }  # fmt: skip
@@ -280,7 +287,7 @@ DATA = os.environ.get("CERF_DATA")
 def test_mnist_by_mini_batches_is_far_above_a_linear_model():
     with np.load(Path(DATA or "") / "mnist.npz") as file:
         pixels, digits = file["X"][::6].astype(np.float32) / 255.0, file["y"][::6]
-    model = CERFClassifier(macs=4_000, alpha=1e-3, teacher="labels", refine="supervised",
+    model = CERFClassifier(macs=4_000, alpha=1e-3, teacher="labels", learn="masks",
                            early_stopping=True, random_state=0)  # fmt: skip
     model.fit(pixels[:10_000], digits[:10_000])
     assert model.n_macs_ <= 4_000

@@ -15,7 +15,7 @@ import cerflearn
 from cerflearn._validation import NoEffect
 from effect_examples import EXAMPLES, EXECUTION, X, Y
 
-ROOMS = ("cerflearn.estimators.maps", "cerflearn.estimators.cerf")
+ROOMS = tuple(f"cerflearn.estimators.{room}" for room in ("maps", "cerf", "predictors"))
 """Whose public classes have examples."""
 
 
@@ -50,7 +50,8 @@ def test_every_public_class_has_examples():
 
 @pytest.mark.parametrize("cls", EXAMPLES, ids=name_of)
 def test_every_parameter_has_an_example(cls):
-    assert set(EXAMPLES[cls].changes) == parameters_of(cls) - EXECUTION
+    examples = EXAMPLES[cls]
+    assert set(examples.changes) | examples.of_many_rows == parameters_of(cls) - EXECUTION
     declared = {(entry.parameter, entry.beside) for entry in cls._without_effect}
     assert set(EXAMPLES[cls].refused) == declared
 

@@ -10,16 +10,18 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
 from cerflearn import CERFClassifier, CERFRegressor, cost
+from cerflearn.estimators.predictors import search
 from cerflearn.estimators.predictors.heads import HEADS
-from cerflearn.training import search, training
+from cerflearn.training import train
 from cerflearn.training.pruning import Budget, largest_blocks
+from cerflearn.training.train import train_network
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
 THREE = np.arange(60) % 3
 TWO = (X[:, 0] > 0.0).astype(int)
 QUICK = {
-    "macs": 60, "alpha": 3e-3, "teacher": "labels", "refine": "supervised", "random_state": 0,
+    "macs": 60, "alpha": 3e-3, "teacher": "labels", "learn": "masks", "random_state": 0,
 }  # fmt: skip
 
 
@@ -27,16 +29,18 @@ def quick(**parameters):
     return CERFClassifier(**(QUICK | parameters))
 
 
-@pytest.mark.parametrize("refine", ["supervised", None])
+@pytest.mark.parametrize("learn", ["masks", "selection"])
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("missing", [0, 1, 2])
-def test_a_class_without_weight_is_a_class_that_is_not_there(head, refine, missing):
+def test_a_class_without_weight_is_a_class_that_is_not_there(head, learn, missing):
     counts = np.not_equal(THREE, missing)
     names = np.array(["a", "b", "c"])[THREE]
-    model = quick(head=head, refine=refine, macs=100).fit(X, names, sample_weight=counts * 1.0)
-    other = quick(head=head, refine=refine, macs=100).fit(X[counts], names[counts])
+    alpha = "auto" if learn == "selection" else 3e-3
+    parameters = {"head": head, "learn": learn, "macs": 100, "alpha": alpha}
+    model = quick(**parameters).fit(X, names, sample_weight=counts * 1.0)
+    other = quick(**parameters).fit(X[counts], names[counts])
     assert model.classes_.tolist() == other.classes_.tolist()
-    assert np.array_equal(model.coef_, other.coef_)
+    assert np.array_equal(model.head_coef_, other.head_coef_)
     assert np.array_equal(model.predict(X), other.predict(X))
 
 
@@ -51,7 +55,7 @@ def test_balanced_classes_count_a_weight_of_two_as_two_rows():
     rows = np.repeat(np.arange(60), weights)
     model = quick(class_weight="balanced").fit(X, TWO, sample_weight=weights)
     other = quick(class_weight="balanced").fit(X[rows], TWO[rows])
-    assert np.array_equal(model.coef_, other.coef_)
+    assert np.array_equal(model.head_coef_, other.head_coef_)
 
 
 @pytest.mark.parametrize(
@@ -69,12 +73,12 @@ def test_class_weights_that_are_none_are_refused(class_weight, message):
 
 
 @pytest.mark.parametrize("n_samples", [2, 3, 4, 7])
-@pytest.mark.parametrize("masks", ["learned", "random"])
-def test_a_few_rows_are_enough_for_a_fit(n_samples, masks):
+@pytest.mark.parametrize("learn", ["masks", "features", "selection"])
+def test_a_few_rows_are_enough_for_a_fit(n_samples, learn):
     labels = np.arange(n_samples) % 2
-    model = CERFClassifier(masks=masks, random_state=0).fit(X[:n_samples], labels)
+    model = CERFClassifier(learn=learn, random_state=0).fit(X[:n_samples], labels)
     assert model.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
-    regressor = CERFRegressor(masks=masks, random_state=0).fit(X[:n_samples], labels)
+    regressor = CERFRegressor(learn=learn, random_state=0).fit(X[:n_samples], labels)
     assert np.isfinite(regressor.predict(X)).all()
 
 
@@ -90,8 +94,8 @@ def test_one_row_that_differs_does_not_stop_the_search(n_samples):
 def test_groups_wider_than_the_data_cost_what_they_read():
     with pytest.raises(ValueError, match="macs=5 or more"):
         quick(macs=4, group_size=16).fit(X, TWO)
-    for masks in ("learned", "random"):
-        model = quick(macs=5, group_size=16, masks=masks).fit(X, TWO)
+    for learn in ("masks", "features"):
+        model = quick(macs=5, group_size=16, learn=learn).fit(X, TWO)
         assert model.n_macs_ == 5
 
 
@@ -141,7 +145,7 @@ def test_scores_of_many_sparse_rows_do_not_store_their_features():
     model = quick(macs=400).fit(X, THREE)
     many = np.tile(X, (500, 1))
     rows = csr_array(many)
-    n_stored = len(many) * model.coef_.shape[1] * 8
+    n_stored = len(many) * model.head_coef_.shape[1] * 8
     tracemalloc.start()
     scores = model.decision_function(rows)
     peak = tracemalloc.get_traced_memory()[1]
@@ -170,16 +174,28 @@ def test_sparse_targets_are_refused():
 
 
 def test_no_rows_are_held_out_where_early_stopping_has_no_use(monkeypatch):
-    """L-BFGS and features that are only chosen look at no held-out rows: they get all of them."""
+    """L-BFGS and features that are only selected look at no held-out rows: they get all of them."""
     seen = []
     monkeypatch.setattr(
         search,
-        "train",
-        lambda task, *args, **kwargs: seen.append(task.n_samples) or real(task, *args, **kwargs),
+        "train_network",
+        lambda task, *rest, **given: (
+            seen.append(task.n_samples) or train_network(task, *rest, **given)
+        ),
     )
-    real = training.train
     X = np.random.default_rng(0).normal(size=(300, 4))
-    parameters = {"macs": 30, "alpha": 1e-2, "teacher": "labels", "refine": "supervised"}
+    parameters = {"macs": 30, "alpha": 1e-2, "teacher": "labels", "learn": "masks"}
     for early_stopping in (True, False):
         CERFRegressor(early_stopping=early_stopping, random_state=0, **parameters).fit(X, X[:, 0])
     assert seen == [300, 300]
+
+
+def test_early_stopping_changes_networks_trained_by_mini_batches(monkeypatch):
+    monkeypatch.setattr(train, "_FULL_BATCH_WORK", 0)
+    data = np.random.default_rng(0).normal(size=(300, 4))
+    labels = (data[:, 0] * data[:, 1] > 0.0).astype(int)
+    heads = [
+        quick(early_stopping=early).fit(data, labels).head_coef_ for early in (True, False, "auto")
+    ]
+    assert not np.array_equal(heads[0], heads[1])
+    assert np.array_equal(heads[1], heads[2])  # "auto" is for 10,000 rows and more

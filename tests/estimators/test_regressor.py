@@ -30,24 +30,25 @@ def test_it_is_far_above_a_linear_model():
     assert linear.score(X[TEST], Y[TEST]) < 0.8
 
 
-def test_rectified_features_predict_numbers_too():
+def test_relu_features_predict_numbers_too():
     model = CERFRegressor(macs=300, activation="relu", random_state=0).fit(X[TRAIN], Y[TRAIN])
     phases = X[TEST] @ model.feature_map_.frequencies + model.feature_map_.offsets
-    expected = np.maximum(phases, 0.0) @ model.coef_.T + model.intercept_
+    expected = np.maximum(phases, 0.0) @ model.head_coef_.T + model.head_intercept_
     assert model.predict(X[TEST]) == pytest.approx(expected.ravel(), rel=1e-9)
     assert model.score(X[TEST], Y[TEST]) > 0.9
     assert cost(model).trig == 0
-    assert not CERFRegressor(macs=50, random_state=0).fit(X[TRAIN], Y[TRAIN]).recipe_.rectified
+    usual = CERFRegressor(macs=50, random_state=0).fit(X[TRAIN], Y[TRAIN])
+    assert usual.activation_ == "cosine"
 
 
 @pytest.mark.parametrize("head", ["trained", "ridge"])
-@pytest.mark.parametrize("masks", ["learned", "random"])
-def test_every_kind_of_fit_predicts(head, masks):
-    model = CERFRegressor(macs=200, head=head, masks=masks, random_state=0)
+@pytest.mark.parametrize("learn", ["masks", "features", "selection"])
+def test_every_kind_of_fit_predicts(head, learn):
+    model = CERFRegressor(macs=200, head=head, learn=learn, random_state=0)
     assert model.fit(X[TRAIN], Y[TRAIN]).score(X[TEST], Y[TEST]) > 0.8
 
 
-@pytest.mark.parametrize("parameters", [{"masks": "random"}, {"refine": None}])
+@pytest.mark.parametrize("parameters", [{"learn": "features"}, {"learn": "selection"}])
 def test_drawn_masks_read_inputs_together(parameters):
     rng = np.random.default_rng(0)
     inputs = rng.uniform(-1.0, 1.0, size=(600, 6))
@@ -69,7 +70,7 @@ def test_weights_are_repetitions():
     weighted.fit(X[TRAIN], Y[TRAIN], sample_weight=weights)
     rows = np.repeat(np.arange(400), weights.astype(int))
     repeated = CERFRegressor(macs=60, random_state=0).fit(X[rows], Y[rows])
-    assert np.array_equal(weighted.coef_, repeated.coef_)
+    assert np.array_equal(weighted.head_coef_, repeated.head_coef_)
 
 
 def test_a_constant_target_is_predicted():
@@ -84,7 +85,7 @@ def test_a_constant_target_is_predicted():
         ({"head": "svm"}, Y[:50], "head='svm'"),
         ({}, np.where(Y[:50] > 15, np.nan, Y[:50]), "NaN"),
         ({}, None, "requires y"),
-        ({"masks": "none"}, Y[:50], "masks='none'"),
+        ({"learn": "none"}, Y[:50], "learn='none'"),
     ],
 )
 def test_bad_input_is_refused_with_a_remedy(parameters, y, message):

@@ -47,7 +47,7 @@ ESTIMATORS = [
     KernelImputer(missing_values=-1, add_indicator=True, n_jobs=2),
     RandomizedKernelCCA(),
     CERFClassifier(),
-    CERFClassifier(macs=60, head="svm", n_jobs=2),
+    CERFClassifier(macs=60, head="svm", learn="selection", n_jobs=2),
     CERFRegressor(),
 ]
 

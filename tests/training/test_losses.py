@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cerflearn.training.losses import cross_entropy, logistic, squared_error
+from cerflearn.training.scores import cross_entropy, logistic, squared_error
 
 
 def problem(seed, loss):

@@ -62,7 +62,7 @@ def frontier(
         - ``"masked"``, ``"cvem"``, ``"blocked"``: likewise with :class:`MaskedFourierFeatures`,
           :class:`MaskedCERF` with ``selector="cvem"``, and :class:`BlockedCERF` [1]_;
         - ``"refined"``: :class:`CERFClassifier` or :class:`CERFRegressor` with
-          ``masks="random", refine="supervised"``;
+          ``learn="features"``;
         - ``"cerf"``: these with their defaults.
     test_size : float, default=0.25
         Share of the rows to test on, drawn anew for each seed.

@@ -25,7 +25,7 @@ from cerflearn.estimators.cost import cost
 from cerflearn.estimators.predictors.classifier import CERFClassifier
 from cerflearn.estimators.predictors.regressor import CERFRegressor
 from cerflearn.features.cost import stored_cost
-from cerflearn.training.training import FEW_ROWS
+from cerflearn.training.settings import FEW_ROWS
 
 _LINEAR_PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4)  # of logistic regression, for a mean loss
 _SMALL_PENALTIES = (1e-3, 1e-2, 1e-1, 1e-4)
@@ -138,7 +138,7 @@ def pruned_mlp(training: TrainingSet, macs: int) -> FittedModel:
 
 def refined(training: TrainingSet, macs: int) -> FittedModel:
     """Drawn masks, with frequencies, offsets and head trained on the targets."""
-    return _fit_predictor(training, macs, {"masks": "random", "refine": "supervised"})
+    return _fit_predictor(training, macs, {"learn": "features"})
 
 
 def cerf(training: TrainingSet, macs: int) -> FittedModel:
@@ -152,8 +152,8 @@ def _fit_predictor(training: TrainingSet, macs: int, parameters: dict[str, Any])
     kind: Any = CERFClassifier if training.n_classes else CERFRegressor
     model = kind(macs=macs, random_state=training.seed, n_jobs=1, **parameters)
     model.fit(training.X, training.y)
-    feature_map, bias = model.feature_map_, model.intercept_.astype(np.float32)
-    coef = np.ascontiguousarray(model.coef_, dtype=np.float32)
+    feature_map, bias = model.feature_map_, model.head_intercept_.astype(np.float32)
+    coef = np.ascontiguousarray(model.head_coef_, dtype=np.float32)
     classes = model.classes_ if training.n_classes else None
 
     def predict(X: FloatArray) -> Any:

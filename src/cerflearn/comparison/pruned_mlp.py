@@ -24,8 +24,7 @@ from cerflearn.comparison.relu import (
 )
 from cerflearn.comparison.training_set import Predict, TrainingSet
 from cerflearn.comparison.tuning import best_setting
-from cerflearn.training.losses import cross_entropy, logistic, squared_error
-from cerflearn.training.problem import Problem
+from cerflearn.training.network import Problem
 from cerflearn.training.pruning import (
     Budget,
     entries_after,
@@ -33,14 +32,9 @@ from cerflearn.training.pruning import (
     final_mask,
     largest_blocks,
 )
-from cerflearn.training.recipes import n_projections_for
-from cerflearn.training.training import (
-    FEW_ROWS,
-    effort_for,
-    full_batches,
-    steps_for,
-    uses_mini_batches,
-)
+from cerflearn.training.scores import cross_entropy, logistic, squared_error
+from cerflearn.training.settings import FEW_ROWS, n_components_for
+from cerflearn.training.train import effort_for, full_batches, steps_for, uses_mini_batches
 
 _BATCH, _RATE, _DECAY_PER_PENALTY = 256, 3e-3, 100.0  # Adam
 _PRUNING = (0.05, 0.6)  # share of the steps between which Adam's weights are pruned
@@ -89,7 +83,7 @@ def train_pruned_mlp(
     budget = Budget(macs, training.n_scores)
     varies = training.X.max(axis=0) > training.X.min(axis=0)
     n_inputs, n_samples = max(1, int(varies.sum())), training.n_samples
-    n_hidden = n_projections_for(budget, n_inputs, n_samples, setting.width_factor)
+    n_hidden = n_components_for(budget, n_inputs, n_samples, setting.width_factor)
     rng = np.random.default_rng(training.seed)
     network = random_relu_network(
         np.repeat(varies[:, None], n_hidden, axis=1), training.n_scores, rng

@@ -8,7 +8,7 @@ import numpy as np
 
 from cerflearn._typing import BoolArray, FloatArray
 from cerflearn.features.cost import Cost, stored_cost
-from cerflearn.training.problem import Problem
+from cerflearn.training.network import Problem
 
 Parameters = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 """Weights (n_features, n_hidden), offsets, head (n_hidden, n_scores), bias."""

@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import type_of_target
 from cerflearn._typing import Float64Array
 from cerflearn._validation import invalid
 from cerflearn.estimators.input import TrainingData, to_dense
+from cerflearn.estimators.targets import one_hot
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.dense import draw_dense_map
 from cerflearn.linalg.sampling import evenly_spaced_rows
@@ -212,7 +213,7 @@ def encode_labels(y: Any) -> Float64Array:
     columns = y[:, None] if y.ndim == 1 else y
     kind = type_of_target(y, input_name="y", raise_unknown=True)
     if kind in ("binary", "multiclass", "multiclass-multioutput"):
-        encoded = np.concatenate([_one_hot(column) for column in columns.T], axis=1)
+        encoded = np.concatenate([_one_hot_labels(column) for column in columns.T], axis=1)
         if encoded.shape[1] == columns.shape[1]:
             raise ValueError(
                 "y has one class only: teacher='labels' needs two or more to learn from."
@@ -225,9 +226,9 @@ def encode_labels(y: Any) -> Float64Array:
     return targets
 
 
-def _one_hot(labels: Any) -> Float64Array:
+def _one_hot_labels(labels: Any) -> Float64Array:
     classes, codes = np.unique(labels, return_inverse=True)
-    return np.eye(len(classes))[codes]
+    return one_hot(codes, len(classes))
 
 
 def _kernel_teacher(name: str, data: TrainingData, law: SpectralLaw, n_columns: int) -> Teacher:

@@ -26,13 +26,18 @@ from cerflearn.engine.blas import one_thread_blas
 from cerflearn.estimators.fused import cost_of, scores_of
 from cerflearn.estimators.gamma import resolve_gamma
 from cerflearn.estimators.input import read_data
-from cerflearn.estimators.predictors.classifier import one_hot
 from cerflearn.estimators.predictors.scaling import InputScaling, choose_scaling
+from cerflearn.estimators.targets import class_targets
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.cost import Cost
 from cerflearn.linalg.ridge_path import RIDGE_ALPHAS, RidgeFit, fit_ridge_path
-from cerflearn.training.calibration import best_sharpness, score_targets
-from cerflearn.training.distillation import choose_kernel, softened
+from cerflearn.training.kernel_ridge import tune_kernel
+from cerflearn.training.scores import (
+    TargetKind,
+    fit_inverse_temperature,
+    probabilities,
+    score_targets,
+)
 
 GAMMA_MULTIPLES = (1 / 64, 1 / 16, 1 / 4, 1.0, 4.0)
 """What ``gamma="cv"`` tries: multiples of one over the median squared distance."""
@@ -76,7 +81,12 @@ class RivalData:
     @property
     def targets(self) -> Float64Array:
         """Scores to regress on, (n_samples, n_scores): -1 and 1 for two classes, else 0 and 1."""
-        return score_targets(self.classes)
+        return score_targets(self.classes, self.kind)
+
+    @property
+    def kind(self) -> TargetKind:
+        """Whether there are two classes or more."""
+        return "binary" if self.classes.shape[1] == 1 else "multiclass"
 
     @property
     def weights(self) -> Float64Array:
@@ -144,7 +154,7 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
                 f"y has one class, {self.classes_.tolist()}: a classifier needs two or more."
             )
         X = (X.toarray() if issparse(X) else X).astype(np.float64)
-        classes = one_hot(numbers, len(self.classes_))
+        classes = class_targets(numbers, len(self.classes_))
         weights = np.full(len(X), 1.0 / len(X))
         scaling = choose_scaling(X, classes, weights, rng, "column")
         return RivalData(np.asarray(scaling.apply(X), dtype=np.float64), classes, scaling)
@@ -166,7 +176,9 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
 
     def _calibrate(self, data: RivalData, scores: Float64Array) -> None:
         """Choose the factor between scores and log-odds."""
-        self._inverse_temperature = best_sharpness(scores, data.classes, data.weights)
+        self._inverse_temperature = fit_inverse_temperature(
+            scores, data.classes, data.weights, data.kind
+        )
 
     def _raw_scores(self, X: Any) -> FloatArray:
         """Scores (n_samples, n_scores) of checked X."""
@@ -222,7 +234,7 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         scores = self.decision_function(X).astype(np.float64)
         if scores.ndim == 1:  # the softmax of (-s, s) / 2 is the sigmoid of s
             scores = np.column_stack([-0.5 * scores, 0.5 * scores])
-        return softened(scores, self._inverse_temperature)
+        return probabilities(scores, self._inverse_temperature, "multiclass")
 
     @property
     def n_macs_(self) -> int:
@@ -251,7 +263,7 @@ def choose_gamma(gamma: RivalGamma, data: RivalData, rng: np.random.Generator) -
     rows = np.sort(rng.permutation(len(data.X))[:_GAMMA_ROWS])
     targets = data.targets - data.targets.mean(axis=0)
     weights = data.weights[rows]
-    return choose_kernel(data.X[rows], targets[rows], weights, widths=GAMMA_MULTIPLES).gamma
+    return tune_kernel(data.X[rows], targets[rows], weights, widths=GAMMA_MULTIPLES).gamma
 
 
 def fit_ridge(

@@ -1,20 +1,31 @@
-r"""A masked map of cosines, or of rectified features, with a linear head, as arrays."""
+r"""A network of masked features with a linear head, as arrays; its loss and gradient."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cerflearn._typing import BoolArray, FloatArray
-from cerflearn.linalg.ridge import ridge_head
+from cerflearn._typing import BoolArray, FloatArray, IntArray
+from cerflearn.training.scores import Loss
 
-Float32Array = NDArray[np.float32]
+Float32Array: TypeAlias = NDArray[np.float32]
+"""Any shape, float32: what networks are trained in."""
+
+NetworkArrays: TypeAlias = tuple[Float32Array, Float32Array, Float32Array, Float32Array]
+"""Frequencies (n_features, n_components), offsets, head (n_components, n_scores), bias."""
+
+Activation: TypeAlias = Literal["cosine", "relu"]
+"""What a feature does with its phase."""
+
+GRADIENT_BLOCK_ROWS = 1024
+"""Rows of a block. Sums over rows are sums over blocks, in the same order for any threads."""
+
 _Float = TypeVar("_Float", bound=np.floating[Any])
-
-_HEAD_RIDGE = 1e-2  # of the starting head, relative to the number of rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,18 +34,18 @@ class FeatureNetwork:
 
     Attributes
     ----------
-    frequencies : ndarray of shape (n_features, n_projections)
+    frequencies : ndarray of shape (n_features, n_components)
         :math:`\Omega`, zero outside the mask.
-    offsets : ndarray of shape (n_projections,)
+    offsets : ndarray of shape (n_components,)
         b.
-    head : ndarray of shape (n_projections, n_scores)
+    head : ndarray of shape (n_components, n_scores)
         A.
     bias : ndarray of shape (n_scores,)
         a.
-    mask : ndarray of shape (n_features, n_projections), bool
+    mask : ndarray of shape (n_features, n_components), bool
         :math:`\epsilon`.
-    rectified : bool, default=False
-        Features are :math:`\max(\cdot, 0)` of the phases rather than cosines.
+    activation : {"cosine", "relu"}, default="cosine"
+        Features are cosines of the phases, or :math:`\max(\cdot, 0)`.
     """
 
     frequencies: FloatArray
@@ -42,7 +53,7 @@ class FeatureNetwork:
     head: FloatArray
     bias: FloatArray
     mask: BoolArray
-    rectified: bool = False
+    activation: Activation = "cosine"
 
     @property
     def n_macs(self) -> int:
@@ -50,10 +61,10 @@ class FeatureNetwork:
         return int(self.mask.sum()) + self.head.size
 
     def features(self, X: FloatArray) -> FloatArray:
-        """Features (n_samples, n_projections) of X."""
+        """Features (n_samples, n_components) of X."""
         phases = X @ self.frequencies
         phases += self.offsets
-        return features_of(phases, self.rectified)
+        return apply_activation(phases, self.activation)
 
     def scores(self, X: FloatArray) -> FloatArray:
         """Scores (n_samples, n_scores) of X."""
@@ -65,94 +76,173 @@ class FeatureNetwork:
         names = ("frequencies", "offsets", "head", "bias")
         return replace(self, **{name: getattr(self, name).astype(dtype) for name in names})
 
-    def without_idle(self) -> FeatureNetwork:
-        """Network without projections that read nothing: constants, which go to the bias.
+    def without_empty(self) -> FeatureNetwork:
+        """Network without features that read nothing: constants, which go to the bias.
 
-        At least one projection stays, so that there is a map.
+        At least one feature stays, so that there is a map.
         """
         reads: BoolArray = np.asarray(self.mask.any(axis=0))
         if reads.all():
             return self
         if not reads.any():
             reads[0] = True
-        idle = ~reads
-        constants = features_of(self.offsets[idle], self.rectified)
+        empty = ~reads
+        constants = apply_activation(self.offsets[empty], self.activation)
         return replace(
             self,
             frequencies=self.frequencies[:, reads],
             offsets=self.offsets[reads],
             head=self.head[reads],
-            bias=self.bias + constants @ self.head[idle],
+            bias=self.bias + constants @ self.head[empty],
             mask=self.mask[:, reads],
         )
 
 
-def features_of(phases: NDArray[_Float], rectified: bool) -> NDArray[_Float]:
+def apply_activation(phases: NDArray[_Float], activation: Activation) -> NDArray[_Float]:
     """Cosines of phases, or their positive parts."""
-    features: NDArray[_Float] = np.maximum(phases, 0.0) if rectified else np.cos(phases)
+    features: NDArray[_Float]
+    features = np.maximum(phases, 0.0) if activation == "relu" else np.cos(phases)
     return features
 
 
-def phases_to_slopes(phases: NDArray[_Float], rectified: bool) -> None:
-    """Put derivatives of :func:`features_of` by the phases in their place."""
-    if rectified:
+def phases_to_derivatives(phases: NDArray[_Float], activation: Activation) -> None:
+    """Replace phases by the derivatives of :func:`apply_activation` there."""
+    if activation == "relu":
         np.greater(phases, 0.0, out=phases)
     else:
         np.sin(phases, out=phases)
         np.negative(phases, out=phases)
 
 
-def draw_network(
-    X: FloatArray,
-    targets: FloatArray,
-    mask: BoolArray,
-    gamma: float,
-    rng: np.random.Generator,
-) -> FeatureNetwork:
-    r"""Draw Gaussian frequencies of the kernel :math:`\exp(-\gamma d^2)` and fit a ridge head.
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Training rows in single precision, their targets, and the loss.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features), float32
+        Scaled data.
+    targets : ndarray of shape (n_samples, n_scores), float32
+        Of the scores.
+    weights : ndarray of shape (n_samples,), float32
+        Of the rows; they sum to one.
+    loss : callable
+        See :data:`Loss`.
+    """
+
+    X: Float32Array
+    targets: Float32Array
+    weights: Float32Array
+    loss: Loss
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.X)
+
+    def rows(self, index: Any) -> Problem:
+        """Problem of some rows, whose weights again sum to one."""
+        weights = self.weights[index]
+        return Problem(self.X[index], self.targets[index], weights / weights.sum(), self.loss)
+
+    def inputs(self, used: Any) -> Problem:
+        """Problem with some of the inputs."""
+        X = np.ascontiguousarray(self.X[:, used])
+        return Problem(X, self.targets, self.weights, self.loss)
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """Loss, and its derivatives with respect to the arrays of a network."""
+
+    value: float
+    frequencies: Float32Array
+    offsets: Float32Array
+    head: Float32Array
+    bias: Float32Array
+
+
+class Workers:
+    """Evaluates a function of blocks in one thread or several, with results in order.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
-        Training data, scaled.
-    targets : ndarray of shape (n_samples, n_scores)
-        What the scores are to be.
-    mask : ndarray of shape (n_features, n_projections), bool
-        Inputs to read; frequencies grow with :math:`\sqrt{D / |\epsilon|}`.
-    gamma : float
-        Coefficient of the kernel.
-    rng : numpy.random.Generator
-        Source of randomness.
+    n_threads : int
+        Threads; one needs no pool.
     """
-    n_features, n_projections = mask.shape
-    active = np.maximum(mask.sum(axis=0), 1)
-    frequencies = rng.normal(size=mask.shape) * np.sqrt(2.0 * gamma * n_features / active) * mask
-    offsets = rng.uniform(0.0, 2.0 * np.pi, size=(n_projections,))
-    features = np.cos(X @ frequencies + offsets)
-    head, bias = ridge_head(features, targets, _HEAD_RIDGE * len(features))
-    return FeatureNetwork(frequencies, offsets, head, bias, mask)
+
+    def __init__(self, n_threads: int) -> None:
+        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
+
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
+        """Results of the function, in the order of the items."""
+        return map(function, items) if self._pool is None else self._pool.map(function, items)
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
 
 
-def draw_rectified(mask: BoolArray, n_scores: int, rng: np.random.Generator) -> FeatureNetwork:
-    r"""Draw rectified features: frequencies of variance 2 / D for D inputs, which keeps sizes.
+def loss_and_gradient(
+    problem: Problem,
+    arrays: NetworkArrays,
+    workers: Workers,
+    rows: IntArray | None = None,
+    *,
+    activation: Activation = "cosine",
+) -> Gradient:
+    r"""Loss of a network without penalties, and its gradient.
+
+    With phases :math:`P = X \Omega + b`, features :math:`f(P)` and gradient G with respect to the
+    scores: :math:`f(P)^\top G` for the head, :math:`Q = (G A^\top) \odot f'(P)` for the phases,
+    :math:`X^\top Q` for the frequencies.
 
     Parameters
     ----------
-    mask : ndarray of shape (n_features, n_projections), bool
-        Inputs to read, of variance one on average.
-    n_scores : int
-        Scores of the head, whose weights have variance 1 / n_projections.
-    rng : numpy.random.Generator
-        Source of randomness.
+    problem : Problem
+        Rows and targets.
+    arrays : tuple of ndarray, float32
+        Frequencies (n_features, n_components), offsets, head (n_components, n_scores), bias.
+    workers : Workers
+        Threads; the bits of the result do not depend on their number.
+    rows : ndarray of int, optional
+        Rows to use; all by default.
+    activation : {"cosine", "relu"}, default="cosine"
+        f.
 
-    References
-    ----------
-    He, Zhang, Ren and Sun, "Delving Deep into Rectifiers", ICCV 2015.
+    Returns
+    -------
+    Gradient
+        Value and derivatives.
     """
-    n_projections = mask.shape[1]
-    active = np.maximum(mask.sum(axis=0), 1)
-    frequencies = rng.normal(size=mask.shape) * np.sqrt(2.0 / active) * mask
-    head = rng.normal(size=(n_projections, n_scores)) / np.sqrt(n_projections)
-    return FeatureNetwork(
-        frequencies, np.zeros(n_projections), head, np.zeros(n_scores), mask, rectified=True
-    )
+    frequencies, offsets, head, bias = arrays
+
+    def block(start: int) -> Gradient:
+        part: Any = slice(start, start + GRADIENT_BLOCK_ROWS)
+        if rows is not None:
+            part = rows[part]
+        X = problem.X[part]
+        phases = X @ frequencies
+        phases += offsets
+        features = apply_activation(phases, activation)
+        scores = features @ head
+        scores += bias
+        value, by_scores = problem.loss(scores, problem.targets[part], problem.weights[part])
+        by_phases = by_scores @ head.T
+        phases_to_derivatives(phases, activation)
+        by_phases *= phases
+        return Gradient(
+            value, X.T @ by_phases, by_phases.sum(axis=0), features.T @ by_scores,
+            by_scores.sum(axis=0),
+        )  # fmt: skip
+
+    n_rows = problem.n_samples if rows is None else len(rows)
+    parts: list[Gradient] = list(workers.map(block, range(0, n_rows, GRADIENT_BLOCK_ROWS)))
+    if len(parts) == 1:
+        return parts[0]
+    names = ("frequencies", "offsets", "head", "bias")
+    sums = [np.add.reduce([getattr(part, name) for part in parts]) for name in names]
+    return Gradient(sum(part.value for part in parts), *sums)

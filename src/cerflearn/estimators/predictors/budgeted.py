@@ -1,288 +1,310 @@
-"""What CERFClassifier and CERFRegressor share: a network within a budget, and fused scores."""
+"""What CERFClassifier and CERFRegressor share: a network within a budget, and its scores."""
 
 from __future__ import annotations
 
 from abc import ABCMeta
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from cerflearn._typing import Float64Array, FloatArray, IntArray
-from cerflearn._validation import check_choice, check_integer, check_number, invalid
+from cerflearn._typing import (
+    Float64Array,
+    FloatArray,
+    IntArray,
+    MatrixLike,
+    RandomStateLike,
+)
+from cerflearn._validation import (
+    Constraint,
+    NoEffect,
+    Number,
+    OneOf,
+    Passes,
+    Verbosity,
+    Whole,
+    check_effects,
+    check_parameters,
+    invalid,
+    make_generator,
+)
 from cerflearn.estimators.fused import cost_of, scores_of
 from cerflearn.estimators.gamma import resolve_gamma
 from cerflearn.estimators.input import check_n_jobs, read_data, thread_count
-from cerflearn.estimators.predictors.distinct_rows import merge_rows
-from cerflearn.estimators.predictors.network_map import network_map
-from cerflearn.estimators.predictors.random_masks import draw_with_random_masks
+from cerflearn.estimators.predictors.report import input_names, report_lines
 from cerflearn.estimators.predictors.scaling import InputScaling, choose_scaling
-from cerflearn.features.base import FeatureMap
+from cerflearn.estimators.predictors.search import FitOptions, FittedNetwork, fit_network
+from cerflearn.estimators.predictors.training_rows import TrainingRows
 from cerflearn.features.cost import Cost
-from cerflearn.linalg.ridge_path import fit_ridge_path
-from cerflearn.training.calibration import score_targets
-from cerflearn.training.distillation import MOST_ROWS
-from cerflearn.training.judging import Trial, judge_for
-from cerflearn.training.losses import Loss
-from cerflearn.training.network import FeatureNetwork
-from cerflearn.training.problem import Workers
+from cerflearn.features.masked import MaskedMap
 from cerflearn.training.pruning import Budget
-from cerflearn.training.recipes import default_macs, drawn, least_macs, make_recipes
-from cerflearn.training.search import RecipeSearch
-from cerflearn.training.training import Recipe, Task
+from cerflearn.training.scores import TargetKind
+from cerflearn.training.settings import SettingsRequest, default_macs, least_macs
+from cerflearn.training.task import MAX_TEACHER_ROWS, Task
 
-_WIDTH = 0.2  # of the frequencies that training starts with, times one over the median distance
-_EARLY_ROWS = 10_000  # from so many on, a tenth can be spared for early stopping
-_FEWEST_ROWS, _MOST_ROWS_TRIED = 30, 20_000  # between which features without training are tried
-_LARGEST_INPUT, _LARGEST_GAMMA = 1e15, 1e65  # squares and frequencies must not overflow
-_GROUP_SIZES = (1, 2, 4, 8, 16)
+_GAMMA_SHARE = 0.2  # of one over the median squared distance: gamma to start with
+_LARGEST_INPUT, _LARGEST_START_GAMMA = 1e15, 1e65  # squares and frequencies must not overflow
+
+
+_MOST_BUDGET = 10**12  # far beyond any model; arithmetic stays exact
+_MOST_FREQUENCIES = 2**27  # that training starts with, 1 GiB
+
+
+def _check_early_stopping(name: str, value: Any) -> None:
+    automatic = isinstance(value, str) and value == "auto"
+    if not automatic and not isinstance(value, bool | np.bool_):
+        raise invalid(name, value, "True, False or 'auto'")
+
+
+PREDICTOR_CONSTRAINTS: dict[str, Constraint] = {
+    "macs": Whole(
+        f"a positive integer of at most {_MOST_BUDGET:,}, or None",
+        at_most=_MOST_BUDGET,
+        also=(None,),
+    ),
+    "learn": OneOf(("auto", "masks", "features", "selection")),
+    "teacher": OneOf(("auto", "labels", "kernel")),
+    "activation": OneOf(("auto", "cosine", "relu")),
+    "n_components": Whole("a positive integer or 'auto'", also=("auto",)),
+    "gamma": Number(
+        "'cv', 'scale', 'median' or a positive number", above=0.0, also=("cv", "scale", "median")
+    ),
+    "alpha": Number("'auto' or a number that is not negative", at_least=0.0, also=("auto",)),
+    "group_size": OneOf((1, 2, 4, 8, 16)),
+    "features_per_mask": Whole("a positive integer"),
+    "early_stopping": Passes(_check_early_stopping),
+    "verbose": Verbosity(),
+    "n_jobs": Passes(lambda _, value: check_n_jobs(value)),
+}
+"""What each parameter that both predictors have must be; the heads differ."""
+
+PREDICTOR_EFFECTS = (
+    NoEffect(
+        "gamma",
+        "activation",
+        lambda model: model.activation == "relu",
+        "relu features have no kernel coefficient; leave gamma at 'cv'",
+    ),
+    NoEffect(
+        "activation",
+        "learn",
+        lambda model: model.activation == "relu" and model.learn in ("features", "selection"),
+        "features that are drawn are cosines; leave activation at 'auto', or pass learn='masks'",
+    ),
+    NoEffect(
+        "teacher",
+        "learn",
+        lambda model: model.teacher == "kernel" and model.learn == "selection",
+        "features are selected by the labels; leave teacher at 'auto', or train features",
+    ),
+    NoEffect(
+        "alpha",
+        "learn",
+        lambda model: model.learn == "selection",
+        "no frequencies are trained, and the head chooses its penalty; leave alpha at 'auto'",
+    ),
+    NoEffect(
+        "early_stopping",
+        "learn",
+        lambda model: model.learn == "selection",
+        "no frequencies are trained; leave early_stopping at 'auto'",
+    ),
+)
+"""Combinations in which a parameter never changes the result."""
 
 
 class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Base of predictors whose map and head together cost at most ``macs``."""
 
-    _predicts_classes: bool
+    _constraints: ClassVar[dict[str, Constraint]] = PREDICTOR_CONSTRAINTS
+    _without_effect: ClassVar[tuple[NoEffect, ...]] = PREDICTOR_EFFECTS
 
-    macs: Any
-    head: Any
-    gamma: Any
-    refine: Any
-    masks: Any
-    teacher: Any
-    activation: Any
-    alpha: Any
-    group_size: Any
-    features_per_mask: Any
-    early_stopping: Any
-    n_jobs: Any
-    random_state: Any
-    verbose: Any
-    feature_map_: FeatureMap
-    coef_: Float64Array
-    intercept_: Float64Array
+    macs: int | None
+    head: str
+    learn: Literal["auto", "masks", "features", "selection"]
+    teacher: Literal["auto", "labels", "kernel"]
+    activation: Literal["auto", "cosine", "relu"]
+    n_components: int | Literal["auto"]
+    gamma: float | Literal["cv", "scale", "median"]
+    alpha: float | Literal["auto"]
+    group_size: int
+    features_per_mask: int
+    early_stopping: bool | Literal["auto"]
+    verbose: int
+    n_jobs: int | None
+    random_state: RandomStateLike
+    feature_map_: MaskedMap
+    head_coef_: Float64Array
+    head_intercept_: Float64Array
 
-    def _check_parameters(self) -> None:
-        if self.macs is not None:
-            check_integer("macs", self.macs, "a positive integer or None", at_most=10**12)
-        if not (isinstance(self.gamma, str) and self.gamma in ("cv", "scale", "median")):
-            check_number(
-                "gamma", self.gamma, "'cv', 'scale', 'median' or a positive number", above=0.0
-            )
-        if self.refine is not None:
-            check_choice("refine", self.refine, ("auto", "supervised"))
-        check_choice("masks", self.masks, ("auto", "learned", "random"))
-        if self.masks == "learned" and self.refine is None:
-            raise invalid("refine", None, "'auto' or 'supervised' for masks='learned'")
-        check_choice("teacher", self.teacher, ("auto", "labels", "kernel"))
-        check_choice("activation", self.activation, ("auto", "cosine", "relu"))
-        if self.activation == "relu" and (self.masks == "random" or self.refine is None):
-            raise invalid(
-                "activation",
-                "relu",
-                "'auto' or 'cosine' for features that are drawn (masks='random' or refine=None)",
-            )
-        if not (isinstance(self.alpha, str) and self.alpha == "auto"):
-            check_number(
-                "alpha", self.alpha, "'auto' or a number that is not negative", at_least=0.0
-            )
-        check_choice("group_size", self.group_size, _GROUP_SIZES)
-        check_integer("features_per_mask", self.features_per_mask, "a positive integer")
-        early = self.early_stopping
-        if not isinstance(early, bool | np.bool_) and not (
-            isinstance(early, str) and early == "auto"
-        ):
-            raise invalid("early_stopping", early, "True, False or 'auto'")
-        check_n_jobs(self.n_jobs)
-        if not isinstance(self.verbose, bool | np.bool_):
-            check_integer("verbose", self.verbose, "True, False or a number", at_least=0)
+    def _begin_fit(self, y: Any) -> np.random.SeedSequence:
+        """Check parameters, forget an old fit, and make the seed of all randomness."""
+        check_parameters(self, self._constraints)
+        check_effects(self, self._without_effect)
+        name = type(self).__name__
+        if y is None:
+            raise ValueError(f"This {name} requires y to be passed, but the target y is None.")
+        shape: tuple[int, ...] = getattr(y, "shape", ())
+        of_lists = isinstance(y, list) and len(y) > 0 and isinstance(y[0], list | tuple)
+        if (len(shape) == 2 and shape[1] == 0) or (of_lists and len(y[0]) == 0):
+            raise ValueError("y has no columns (its shape is (n_samples, 0)): pass one or more.")
+        seed = np.random.SeedSequence(make_generator(self.random_state).integers(2**63, size=2))
+        if hasattr(self, "head_coef_"):
+            del self.head_coef_  # a fit that fails leaves no half of an old model
+        return seed
+
+    def _fit_rows(
+        self, rows: TrainingRows, kind: TargetKind, seed: np.random.SeedSequence, n_scores: int
+    ) -> tuple[FittedNetwork, Task, InputScaling]:
+        """Choose and train a network."""
+        budget = self._budget(rows.X.shape[1], n_scores)
+        scaling_seed, search_seed = seed.spawn(2)
+        rng = np.random.default_rng(scaling_seed)
+        # A coefficient that is given is one of inputs as they are.
+        scaled = "auto" if self._chooses_gamma else "none"
+        scaling = choose_scaling(rows.X, rows.targets, rows.weights, rng, scaled)
+        if not scaling.varies.any():
+            raise ValueError("X is constant, all its rows are equal: nothing can be learned.")
+        task = self._task(rows, kind, budget, scaling)
+        n_threads = thread_count(self.n_jobs, len(rows.X))
+        fitted = fit_network(task, rows.strata, self._options(), search_seed, n_threads)
+        self.macs_ = budget.macs
+        self._set_settings(fitted, task.gamma)
+        return fitted, task, scaling
 
     @property
     def _chooses_gamma(self) -> bool:
         return isinstance(self.gamma, str) and self.gamma == "cv"
 
     def _budget(self, n_features: int, n_scores: int) -> Budget:
-        """Budget of the network, refused if it pays for nothing."""
+        """Budget of the network, refused if it is too small for what is asked."""
         macs = default_macs(n_features, n_scores) if self.macs is None else int(self.macs)
         budget = Budget(macs, n_scores, int(self.group_size), int(self.features_per_mask))
         least = least_macs(budget, n_features)
         if macs < least and self.macs is None:
-            return replace(budget, macs=least)
-        if macs < least:
+            budget = replace(budget, macs=least)
+        elif macs < least:
+            scores = "score" if n_scores == 1 else f"{n_scores} scores"
             raise ValueError(
-                f"macs={self.macs} is not valid: one feature with its {n_scores} score"
-                f"{'s' if n_scores > 1 else ''} costs {least} MACs, the smallest possible budget. "
-                f"Pass macs={least} or more."
+                f"macs={self.macs} is not valid: one feature with its {scores} costs {least} MACs, "
+                f"the smallest possible budget. Pass macs={least} or more."
             )
+        if self.n_components != "auto":
+            self._check_n_components(int(self.n_components), budget, n_features)
         return budget
 
-    def _fit_network(
-        self,
-        X: FloatArray,
-        targets: Float64Array,
-        weights: Float64Array,
-        strata: IntArray,
-        loss: Loss,
-        seed: np.random.SeedSequence,
-        n_scores: int,
-    ) -> tuple[FeatureNetwork, Trial | None, Task]:
-        """Choose and train a network; ``weights`` sum to one."""
-        budget = self._budget(X.shape[1], n_scores)
-        scaling_seed, search_seed = seed.spawn(2)
-        rng = np.random.default_rng(scaling_seed)
-        # A coefficient that is given is one of inputs as they are; rectified features have none.
-        keeps = self.activation != "relu" and not self._chooses_gamma
-        scaling = choose_scaling(X, targets, weights, rng, "none" if keeps else "auto")
-        if not scaling.varies.any():
-            raise ValueError("X is constant, all its rows are equal: nothing can be learned.")
-        task = self._task(X, targets, weights, loss, budget, scaling)
-        self._scaling = scaling
-        with Workers(thread_count(self.n_jobs, len(X))) as workers:
-            return *self._search_and_train(task, strata, search_seed, workers), task
+    def _check_n_components(self, n_components: int, budget: Budget, n_features: int) -> None:
+        """Refuse more features than the budget, or memory, is enough for."""
+        most = budget.macs // (min(budget.group_size, n_features) + budget.n_scores)
+        if n_components > most:
+            given = f"macs={budget.macs}" + (" (the default)" if self.macs is None else "")
+            raise ValueError(
+                f"n_components={n_components} is not valid: {given} is enough for {most} features, "
+                f"one group of inputs and the scores each. Pass n_components={most} or less, or "
+                "more macs."
+            )
+        if n_components * n_features > _MOST_FREQUENCIES:
+            raise ValueError(
+                f"n_components={n_components} is not valid: with {n_features:,} inputs it takes "
+                f"more than {_MOST_FREQUENCIES:,} frequencies. Pass n_components="
+                f"{_MOST_FREQUENCIES // n_features} or less."
+            )
 
     def _task(
-        self,
-        X: FloatArray,
-        targets: Float64Array,
-        weights: Float64Array,
-        loss: Loss,
-        budget: Budget,
-        scaling: InputScaling,
+        self, rows: TrainingRows, kind: TargetKind, budget: Budget, scaling: InputScaling
     ) -> Task:
-        # A kernel machine of few rows needs double precision.
-        scaled = scaling.apply(X if len(X) > MOST_ROWS else X.astype(np.float64))
-        gamma = self.gamma
+        # Kernel ridge regression of few rows needs double precision.
+        X = rows.X if len(rows.X) > MAX_TEACHER_ROWS else rows.X.astype(np.float64)
+        scaled = scaling.apply(X)
         if self._chooses_gamma:
-            gamma = _WIDTH * resolve_gamma("median", "rbf", scaled)
+            gamma = _GAMMA_SHARE * resolve_gamma("median", "rbf", scaled)
         else:
-            gamma = resolve_gamma(gamma, "rbf", scaled)
+            gamma = resolve_gamma(self.gamma, "rbf", scaled)
         _check_single_precision(scaled, float(gamma))
-        self.gamma_ = float(gamma)
         # Whole groups are read, also where an input of one never varies.
-        groups = np.logical_or.reduceat(scaling.varies, np.arange(0, X.shape[1], budget.group_size))
-        usable = np.repeat(groups, budget.group_size)[: X.shape[1]]
-        classes = self._predicts_classes
-        return Task(scaled, targets, weights, loss, classes, budget, usable, float(gamma))
+        n_features = X.shape[1]
+        groups = np.logical_or.reduceat(scaling.varies, np.arange(0, n_features, budget.group_size))
+        usable = np.repeat(groups, budget.group_size)[:n_features]
+        return Task(scaled, rows.targets, rows.weights, kind, budget, usable, float(gamma))
 
-    def _search_and_train(
-        self,
-        task: Task,
-        strata: IntArray,
-        seed: np.random.SeedSequence,
-        workers: Workers,
-    ) -> tuple[FeatureNetwork, Trial | None]:
-        recipes = self._recipes(task)
-        judge = judge_for(recipes, classes=task.classes)
-        search = RecipeSearch(task, strata, judge, self._start, self._finish, seed, workers)
-        trial = None
-        if len(recipes) > 1 or self._needs_trial(recipes[0]):
-            trial = search.try_all(recipes, self._report_trial)
-        recipe = recipes[0] if trial is None else trial.recipe
-        self.recipe_ = recipe
-        early = self.early_stopping
-        if early == "auto":
-            early = task.n_samples >= _EARLY_ROWS
-        network = search.train(recipe, early_stopping=early, on_progress=self._report_progress)
-        return network, trial
-
-    def _start(self, task: Task, recipe: Recipe, rng: np.random.Generator) -> FeatureNetwork:
-        choose = self._chooses_gamma
-        return draw_with_random_masks(task, recipe.n_projections, rng, choose_width=choose)
-
-    def _finish(self, network: FeatureNetwork, task: Task) -> FeatureNetwork:
-        """Fit a ridge head where that is wanted; its own leave-one-out error chooses the penalty.
-
-        That error is too low, as the features have seen the rows: probabilities need other rows.
-        """
-        if self.head != "ridge":
-            return network
-        aims = score_targets(task.targets) if task.classes else task.targets
-        fit = fit_ridge_path(network.features(task.X), aims, task.weights)
-        return replace(network, head=fit.head, bias=fit.bias)
-
-    def _needs_trial(self, recipe: Recipe) -> bool:
-        """Tell whether rows must be held out although there is one recipe only."""
-        return self._predicts_classes and (recipe.distil or self.head == "ridge")
-
-    def _recipes(self, task: Task) -> list[Recipe]:
-        """Recipes that the parameters allow."""
-        n_features = int(task.usable.sum())
-        recipes = make_recipes(
-            task.budget,
-            n_features,
-            task.n_samples,
-            self.teacher,
-            classes=task.classes,
-            activation=self._activation(),
+    def _options(self) -> FitOptions:
+        """Parameters in the words of the search; None for "auto"."""
+        values = {
+            name: None if isinstance(value, str) and value == "auto" else value
+            for name in ("learn", "teacher", "activation", "alpha", "n_components")
+            for value in (getattr(self, name),)
+        }
+        if values["activation"] is None and not self._chooses_gamma:
+            values["activation"] = "cosine"  # gamma is a parameter of cosines
+        early: Any = self.early_stopping
+        return FitOptions(
+            request=SettingsRequest(**values),
+            head=self.head,
+            choose_gamma=self._chooses_gamma,
+            early_stopping=None if isinstance(early, str) else bool(early),
+            name=type(self).__name__ if self.verbose else None,
         )
-        if not (isinstance(self.alpha, str) and self.alpha == "auto"):
-            recipes = [replace(recipe, penalty=float(self.alpha)) for recipe in recipes]
-        if self.masks == "random" or self.refine is None:
-            recipes = [drawn(recipe, task.budget, n_features, task.n_samples) for recipe in recipes]
-        plain = drawn(recipes[0], task.budget, n_features, task.n_samples)
-        plain = replace(plain, distil=False, refined=False)
-        if self.refine is None:
-            recipes = [plain]
-        elif self._tries_plain(task):
-            recipes.append(plain)
-        return list(dict.fromkeys(recipes))
 
-    def _activation(self) -> str:
-        """Features to try: those with masks that are drawn are cosines."""
-        return "cosine" if self.masks == "random" or self.refine is None else str(self.activation)
+    def _set_settings(self, fitted: FittedNetwork, gamma: float) -> None:
+        """Set what was chosen, in the words of the constructor."""
+        settings = fitted.settings
+        self.learn_ = settings.learn
+        self.teacher_ = settings.teacher
+        self.activation_ = settings.activation
+        self.n_components_ = settings.n_components
+        self.alpha_ = settings.alpha if settings.trains else "auto"
+        self.gamma_ = gamma
 
-    def _tries_plain(self, task: Task) -> bool:
-        """Tell whether features that are only chosen are tried beside trained ones."""
-        wanted = self.refine == "auto" and self.masks != "learned" and self.activation != "relu"
-        return wanted and _can_choose(task)
+    def _store(
+        self,
+        fitted: FittedNetwork,
+        scaling: InputScaling,
+        head: tuple[FloatArray, FloatArray],
+        importance_coef: FloatArray,
+    ) -> None:
+        """Set map, importances and head (coefficients and intercepts), which comes last."""
+        network = fitted.network
+        self.feature_map_ = scaling.to_map(network, int(self.group_size))
+        self.feature_importances_ = scaling.importances(network.frequencies, importance_coef)
+        coef, intercept = head
+        self.head_intercept_ = np.asarray(intercept, dtype=np.float64)
+        self.head_coef_ = np.array(coef, dtype=np.float64)
 
-    def _report_trial(self, trial: Trial) -> None:
-        if self.verbose:
-            print(f"[{type(self).__name__}] {trial.recipe}: held-out score {trial.score:.4f}")
-
-    def _report_progress(self, share: float, value: float) -> None:
-        if self.verbose:
-            print(f"[{type(self).__name__}] {share:4.0%} of training, loss {value:.5g}")
-
-    def _store(self, network: FeatureNetwork) -> None:
-        self.feature_map_ = network_map(network, self._scaling, int(self.group_size))
-        self.coef_ = network.head.T.astype(np.float64)
-        self.intercept_ = network.bias.astype(np.float64)
-
-    def _scores(self, X: Any) -> FloatArray:
+    def _scores(self, X: MatrixLike) -> FloatArray:
         """Scores (n_samples, n_scores) in the dtype of X, without storing all features."""
-        check_is_fitted(self, "coef_")
+        check_is_fitted(self, "head_coef_")
         X = read_data(self, X, reset=False)
         n_threads = thread_count(self.n_jobs, X.shape[0])
-        return scores_of(self.feature_map_, self.coef_, self.intercept_, X, n_threads)
+        return scores_of(self.feature_map_, self.head_coef_, self.head_intercept_, X, n_threads)
 
     @property
     def n_macs_(self) -> int:
         """MACs of one row, head included."""
         return self._count_cost().macs
 
+    @property
+    def inputs_read_(self) -> IntArray:
+        """Sorted indices of the inputs that a feature reads."""
+        check_is_fitted(self, "head_coef_")
+        return np.flatnonzero(self.feature_map_.masks.any(axis=1)).astype(np.int64)
+
     def _count_cost(self) -> Cost:
-        check_is_fitted(self, "coef_")
-        return cost_of(self.feature_map_, self.coef_, self.intercept_)
+        check_is_fitted(self, "head_coef_")
+        return cost_of(self.feature_map_, self.head_coef_, self.head_intercept_)
 
     def report(self) -> str:
-        """Return a short summary of the fitted model for people to read."""
-        check_is_fitted(self, "coef_")
+        """Summarise the fitted model: cost, inputs, what was chosen, and how far it uses ``macs``.
+
+        Returns
+        -------
+        str
+            A few lines.
+        """
         cost = self._count_cost()
-        active = self.feature_map_.masks.sum(axis=0)
-        kind = "rectified" if self.feature_map_.rectified else "cosine"
-        lines = [
-            f"{type(self).__name__}: {cost.macs:,} MACs a row"
-            f" ({cost.macs - self.coef_.size:,} for features, {self.coef_.size:,} for scores)",
-            f"  {self.feature_map_.n_projections} {kind} features of {active.min()} to "
-            f"{active.max()} inputs out of {self.n_features_in_}, {len(self.coef_)} scores",
-            f"  {cost.n_parameters:,} parameters, {cost.n_bytes:,} bytes stored, "
-            f"{cost.trig or 'no'} cosines a row",
-            f"  trained as {self.recipe_}",
-        ]
-        return "\n".join(lines)
+        names = input_names(getattr(self, "feature_names_in_", None), self.n_features_in_)
+        return "\n".join(report_lines(self, cost, names))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -294,26 +316,8 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 def _check_single_precision(X: FloatArray, gamma: float) -> None:
     """Refuse inputs, or frequencies of the kernel, too large for training in float32."""
     largest = max(float(X.max()), -float(X.min()))
-    if largest > _LARGEST_INPUT or gamma > _LARGEST_GAMMA:
+    if largest > _LARGEST_INPUT or gamma > _LARGEST_START_GAMMA:
         raise ValueError(
             f"gamma={gamma:.3g} with inputs up to {largest:.3g} is beyond single precision, in "
             "which features are trained: scale X, or pass gamma='cv', which scales it."
         )
-
-
-def _can_choose(task: Task) -> bool:
-    """Tell whether rows suffice, and targets vary, for features to be chosen by them."""
-    few = _FEWEST_ROWS <= task.n_samples <= _MOST_ROWS_TRIED
-    return few and bool((task.targets != task.targets[0]).any())
-
-
-def distinct_rows(
-    X: Any, targets: Float64Array, weights: Float64Array
-) -> tuple[FloatArray, Float64Array, Float64Array, IntArray]:
-    """Dense training rows in canonical order, their targets, weights that sum to one, indices."""
-    if issparse(X):
-        X = X.toarray()
-    rows, sums = merge_rows(X, targets, weights)
-    if len(rows) < 2:
-        raise ValueError("Found 1 sample with a weight above 0 (n_samples = 1): at least 2 needed.")
-    return X[rows], targets[rows], sums / sums.sum(), rows

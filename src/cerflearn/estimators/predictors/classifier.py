@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
+from sklearn.utils.validation import _check_sample_weight
 
-from cerflearn._typing import Float64Array, FloatArray, IntArray
-from cerflearn._validation import check_choice, make_generator
+from cerflearn._typing import Float64Array, FloatArray, MatrixLike, RandomStateLike
+from cerflearn._validation import Constraint, OneOf
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.estimators.input import read_data
-from cerflearn.estimators.predictors.budgeted import BudgetedPredictor, distinct_rows
-from cerflearn.estimators.predictors.distinct_rows import weigh_classes
-from cerflearn.estimators.predictors.heads import HEADS, fit_head, n_scores_of, pair_votes
-from cerflearn.training.calibration import best_sharpness
-from cerflearn.training.distillation import softened
-from cerflearn.training.judging import Trial
-from cerflearn.training.losses import cross_entropy, logistic
-
-
-def _has_probabilities(estimator: Any) -> bool:
-    return estimator.head in ("logistic", "ridge")
+from cerflearn.estimators.predictors.budgeted import PREDICTOR_CONSTRAINTS, BudgetedPredictor
+from cerflearn.estimators.predictors.heads import HEADS, fit_head, pair_votes
+from cerflearn.estimators.predictors.search import FittedNetwork
+from cerflearn.estimators.predictors.training_rows import distinct_rows
+from cerflearn.estimators.targets import MULTILABEL_HEADS, read_labels
+from cerflearn.training.scores import (
+    TargetKind,
+    fit_inverse_temperature,
+    log_probabilities,
+    probabilities,
+)
 
 
 class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
@@ -33,11 +32,10 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
     .. math:: s(x) = A^\top \cos(\Omega^\top (x - \mu) / \sigma + b) + a
 
     with sparse frequencies :math:`\Omega`: each feature reads few inputs. By default they are
-    trained on the labels from dense to sparse, the least important inputs dropped on the way
-    (``masks="learned"``), and, for few rows of many inputs where that helps, on the scores of a
-    kernel machine. In small networks of many rows features may be :math:`\max(\cdot, 0)` instead of
-    cosines.
-    What to train with is chosen on rows that were held out.
+    trained on the labels from dense to sparse while the least important inputs are dropped, and
+    for few rows of many inputs on the scores of a kernel machine, where that is better. In small
+    networks of many rows features may be :math:`\max(\cdot, 0)` instead of cosines. Settings are
+    chosen on held-out rows.
 
     Parameters
     ----------
@@ -45,77 +43,114 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         Most multiply-accumulates of one row, features and scores together. None: as many as a
         linear model needs, or 32 features of 8 inputs if that is more.
     head : {"logistic", "ridge", "svm", "svm_ovo"}, default="logistic"
-        Linear model on the features: as trained together with them; or ridge regression, a linear
-        SVM (liblinear), or one SVM for each pair of classes (LIBSVM, as in the paper), fitted to
-        them at the end. Pairs of C classes have C (C - 1) / 2 scores, which the budget pays for.
-    refine : {"auto", "supervised"} or None, default="auto"
-        Whether frequencies, offsets and head are trained together on the labels. None: features
-        are drawn and chosen (greedy, labels as teacher), and only the head is fitted.
-        ``"auto"``: what does better on held-out rows.
-    masks : {"auto", "learned", "random"}, default="auto"
-        Which inputs a feature reads: learned by gradual pruning, or drawn. ``"auto"``: learned
-        where features are refined.
+        Linear model on the features. ``"logistic"``: as trained together with them. Fitted to them
+        at the end: ridge regression, a linear support vector machine (liblinear), or one for each
+        pair of classes (LIBSVM, as in the paper). Pairs of C classes have C (C - 1) / 2 scores,
+        which count in the budget.
+    learn : {"auto", "masks", "features", "selection"}, default="auto"
+        What is learned. ``"masks"``: which inputs a feature reads, by gradual pruning, with
+        frequencies, offsets and scores. ``"features"``: masks are drawn; frequencies, offsets and
+        scores are learned. ``"selection"``: features are drawn and selected greedily by the
+        labels, and only the scores are fitted. ``"auto"``: masks or selection, by held-out rows.
     teacher : {"auto", "labels", "kernel"}, default="auto"
-        What refinement imitates: the labels, or the scores of kernel ridge regression, also at
-        points between training rows (up to 6,000 rows). ``"auto"``: the labels, but for up to 1,000
-        rows of 32 inputs or more what does better on held-out rows.
+        What features are trained on: the labels, or the scores of kernel ridge regression, also at
+        points between training rows (up to 6,000 rows). ``"auto"``: the labels; for up to 1,000
+        rows of 32 inputs or more both are compared on held-out rows.
     activation : {"auto", "cosine", "relu"}, default="auto"
         What a feature does with the weighted sum of its inputs: take the cosine, or the positive
-        part (random features of the arc-cosine kernel), which costs no trigonometric function.
-        ``"auto"``: cosines, and for 1,001 to 6,000 rows and small budgets what does better on
-        held-out rows. With ``"relu"`` inputs are always scaled, and ``gamma`` has no effect.
+        part (a random feature of the arc-cosine kernel), which needs no trigonometric function.
+        ``"auto"``: cosines; for 1,001 to 6,000 rows, small budgets and ``gamma="cv"`` both are
+        compared on held-out rows. With ``"relu"`` inputs are always scaled.
+    n_components : int or "auto", default="auto"
+        Features that training starts with; pruning may leave fewer. ``"auto"``: by the budget and
+        the number of rows, at most 5 sqrt(n_samples); several numbers may be compared.
     gamma : {"cv", "scale", "median"} or float, default="cv"
         Coefficient of the Gaussian kernel whose frequencies are drawn to start with. ``"cv"``
-        also chooses whether inputs are scaled one by one or all alike; others keep them as they
-        are.
+        scales inputs, one by one or all alike by the leave-one-out error of a kernel machine, and
+        takes a fifth of one over their median squared distance, or a multiple of it for drawn
+        masks. Others keep inputs as they are: ``"scale"`` is 1 / (n_features * X.var()),
+        ``"median"`` one over the median squared distance.
     alpha : float or "auto", default="auto"
-        Penalty of frequencies and head in refinement; ``"auto"`` by held-out rows.
+        Penalty of squared weights of head and frequencies, relative to the mean loss over rows, in
+        training. ``"auto"``: by held-out rows.
     group_size : {1, 2, 4, 8, 16}, default=1
         Consecutive inputs that a feature reads or leaves together.
     features_per_mask : int, default=1
         Consecutive features that read the same inputs, for speed.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes; ``"balanced"`` makes rows of every class weigh as much together.
-        Classes whose rows all have weight 0 are left out.
+        Weights of the classes; ``"balanced"`` gives every class the same total weight. Classes
+        whose rows all have weight 0 are left out. Not for several labels a row.
     early_stopping : bool or "auto", default="auto"
-        Hold out a tenth of the rows and keep the state of training that suits them best, where
+        Hold out a tenth of the rows and keep the network with the least loss on them, where
         mini-batches are used. ``"auto"``: from 10,000 rows on.
+    verbose : int, default=0
+        Above 0: print the settings that are compared and the progress of training.
     n_jobs : int, default=None
         Threads; the bits of the result do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
         Seed.
-    verbose : int, default=0
-        Above 0: print what is tried and how training goes.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Labels.
+        Classes; for several labels a row, the numbers of the columns of y.
+    outputs_2d_ : bool
+        Whether y had several labels a row.
     feature_map_ : MaskedMap
         The features.
-    coef_ : ndarray of shape (n_scores, n_features_of_the_map)
-        Head; one score for two classes.
-    intercept_ : ndarray of shape (n_scores,)
+    head_coef_ : ndarray of shape (n_scores, n_outputs)
+        Weights of the head on the outputs of the map; one score for two classes.
+    head_intercept_ : ndarray of shape (n_scores,)
         Its biases.
+    inverse_temperature_ : float
+        Factor of the scores in ``predict_proba``.
+    learn_ : str
+        ``"masks"``, ``"features"`` or ``"selection"``.
+    teacher_ : str
+        ``"labels"`` or ``"kernel"``.
+    activation_ : str
+        ``"cosine"`` or ``"relu"``.
+    n_components_ : int
+        Features that training started with.
+    alpha_ : float or "auto"
+        Penalty that was used; ``"auto"`` where no features were trained.
     gamma_ : float
-        Coefficient that frequencies were drawn with, of scaled inputs; for random masks and
-        ``gamma="cv"``, the one that a multiple was chosen of.
-    recipe_ : Recipe
-        What was chosen to train with.
+        Coefficient that frequencies were drawn with, of scaled inputs; for masks that are drawn
+        and ``gamma="cv"``, the one that a multiple was chosen of. Relu features do not use it.
+    macs_ : int
+        Budget.
     n_macs_ : int
         MACs of one row.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    inputs_read_ : ndarray of shape (n_inputs_read,), int64
+        Sorted indices of the inputs that a feature reads.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        For each input the sum over features of :math:`|\Omega_{dk}| \operatorname{std}(x_d)
+        \|A_k\|`, divided by their total: the size of the frequencies that pruning goes by, times
+        the norm of the feature's weights in the head. Zeros if scores are constant.
+    n_features_in_ : int
+        Number of inputs.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if all are strings.
 
     See Also
     --------
     CERFRegressor : The same for numbers.
-    MaskedCERF : Features alone, without labels.
+    MaskedCERF : Features alone, which imitate a kernel.
+    cost : Multiply-accumulates of any fitted model.
 
     Notes
     -----
     Equal rows are merged and rows sorted before anything is drawn: a weight of 2 is the same as a
     row given twice, and the order of the rows has no effect. Sparse X is made dense in ``fit``.
+
+    Settings that are reported give the same model again: pass ``learn_``, ``teacher_``,
+    ``activation_``, ``n_components_`` and ``alpha_`` back with the same data, the other
+    parameters as they were, and the same ``random_state``.
+
+    References
+    ----------
+    .. [1] Wangni, Zhuo, Zhu, "Learning Random Fourier Features by Hybrid Constrained
+       Optimization".
 
     Examples
     --------
@@ -127,124 +162,89 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
     (True, True)
     """
 
-    _predicts_classes = True
+    _constraints: ClassVar[dict[str, Constraint]] = {"head": OneOf(HEADS)} | PREDICTOR_CONSTRAINTS
+
+    head: Literal["logistic", "ridge", "svm", "svm_ovo"]
 
     def __init__(
         self,
         *,
-        macs: Any = None,
-        head: Any = "logistic",
-        refine: Any = "auto",
-        masks: Any = "auto",
-        teacher: Any = "auto",
-        activation: Any = "auto",
-        gamma: Any = "cv",
-        alpha: Any = "auto",
-        group_size: Any = 1,
-        features_per_mask: Any = 1,
-        class_weight: Any = None,
-        early_stopping: Any = "auto",
-        n_jobs: Any = None,
-        random_state: Any = None,
-        verbose: Any = 0,
+        macs: int | None = None,
+        head: Literal["logistic", "ridge", "svm", "svm_ovo"] = "logistic",
+        learn: Literal["auto", "masks", "features", "selection"] = "auto",
+        teacher: Literal["auto", "labels", "kernel"] = "auto",
+        activation: Literal["auto", "cosine", "relu"] = "auto",
+        n_components: int | Literal["auto"] = "auto",
+        gamma: float | Literal["cv", "scale", "median"] = "cv",
+        alpha: float | Literal["auto"] = "auto",
+        group_size: int = 1,
+        features_per_mask: int = 1,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        early_stopping: bool | Literal["auto"] = "auto",
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.macs = macs
         self.head = head
-        self.refine = refine
-        self.masks = masks
+        self.learn = learn
         self.teacher = teacher
         self.activation = activation
+        self.n_components = n_components
         self.gamma = gamma
         self.alpha = alpha
         self.group_size = group_size
         self.features_per_mask = features_per_mask
         self.class_weight = class_weight
         self.early_stopping = early_stopping
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Choose and train features and head.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training data.
-        y : array-like of shape (n_samples,)
-            Labels, of two classes or more.
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_labels)
+            Classes, two or more; or 0 and 1 for each of several labels (``head="logistic"`` and
+            ``"ridge"``).
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
         Returns
         -------
-        self : object
+        CERFClassifier
             The fitted estimator.
         """
-        self._check_parameters()
-        check_choice("head", self.head, HEADS)
-        seed = np.random.SeedSequence(make_generator(self.random_state).integers(2**63, size=2))
-        self.__dict__.pop("coef_", None)  # a fit that fails leaves no half of an old model
-        X, classes, weights = self._read(X, y, sample_weight)
-        n_classes = len(self.classes_)
-        targets = one_hot(classes, n_classes)
-        X, targets, weights, rows = distinct_rows(X, targets, weights)
+        seed = self._begin_fit(y)
+        X, labels = read_data(self, X, reset=True, y=y)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        encoded = read_labels(labels, weights, self.class_weight, self.head)
+        rows = distinct_rows(X, encoded.targets, encoded.weights, encoded.strata)
+        kind = encoded.kind
         with one_thread_blas():
-            network, trial, task = self._fit_network(
-                X, targets, weights, classes[rows], logistic if n_classes == 2 else cross_entropy,
-                seed, n_scores_of(self.head, n_classes),
-            )  # fmt: skip
-            self._store(network)
-            self._sharpness = self._held_out_sharpness(trial)
+            n_scores = encoded.targets.shape[1]
+            if self.head == "svm_ovo" and n_scores > 1:  # one for each pair of classes
+                n_scores = n_scores * (n_scores - 1) // 2
+            fitted, task, scaling = self._fit_rows(rows, kind, seed, n_scores)
+            self.classes_, self.outputs_2d_ = encoded.classes, kind == "multilabel"
+            network, factor = fitted.network, _temperature(fitted, kind)
+            head: tuple[FloatArray, FloatArray] = network.head.T, network.bias
             if self.head in ("svm", "svm_ovo") or (
-                self.head == "logistic" and not self.recipe_.refined
+                self.head == "logistic" and not fitted.settings.trains
             ):
-                features = network.features(task.X)
-                self._fit_other_head(features, classes[rows], weights, seed)
+                features, number = network.features(task.X), int(seed.generate_state(1)[0])
+                head = fit_head(self.head, features, rows.targets, rows.weights, kind, number)
+                factor = 1.0
+            self.inverse_temperature_ = factor
+            self._store(fitted, scaling, head, importance_coef=head[0])
         return self
 
-    def _held_out_sharpness(self, trial: Trial | None) -> float:
-        """Factor of the scores for probabilities, where there were held-out rows to tell."""
-        if trial is None:
-            return 1.0
-        return best_sharpness(trial.scores, trial.targets, trial.weights)
-
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, IntArray, Float64Array]:
-        """Check X and y; number the classes; weigh the rows."""
-        if y is None:
-            raise ValueError(
-                "This CERFClassifier requires y to be passed, but the target y is None."
-            )
-        X, y = read_data(self, X, reset=True, y=y)
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        labels, classes = np.unique(y, return_inverse=True)
-        weights = weigh_classes(self.class_weight, y, classes, weights)
-        used = np.unique(classes[weights > 0.0])
-        if len(used) < 2:
-            raise ValueError(
-                f"y has one class, {labels[used].tolist()}, among the rows with a weight "
-                "above 0: a classifier needs two or more."
-            )
-        # Rows without weight count as rows that are not there, and so do their classes.
-        self.classes_ = labels[used]
-        return X, np.minimum(np.searchsorted(used, classes), len(used) - 1), weights
-
-    def _fit_other_head(
-        self,
-        features: FloatArray,
-        classes: IntArray,
-        weights: Float64Array,
-        seed: np.random.SeedSequence,
-    ) -> None:
-        """Fit a head of scikit-learn to the final features."""
-        number = int(seed.generate_state(1)[0])
-        self.coef_, self.intercept_ = fit_head(self.head, features, classes, weights, number)
-        self._sharpness = 1.0
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Scores of X.
+    def decision_function(self, X: MatrixLike) -> FloatArray:
+        """Compute the scores.
 
         Parameters
         ----------
@@ -253,34 +253,95 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One score for two classes, positive for the second. For ``head="svm_ovo"`` the votes.
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
+            One score for two classes, positive for the second. For ``head="svm_ovo"`` and more
+            classes the votes of the pairs, with the sum of scores as tie-break.
         """
         scores = self._scores(X)
-        if len(self.classes_) == 2:
+        if self._kind == "binary":
             return scores.ravel()
         return pair_votes(scores, len(self.classes_)) if self.head == "svm_ovo" else scores
 
-    def predict(self, X: Any) -> Any:
-        """Labels (n_samples,) of X."""
+    def predict(self, X: MatrixLike) -> Any:
+        """Predict the class of each row, or 0 and 1 for each of several labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Labels.
+        """
         scores = self.decision_function(X)
+        if self._kind == "multilabel":
+            return (scores > 0).astype(np.int64)
         index = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[index]
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Float64Array:
-        """Probabilities (n_samples, n_classes) of the classes; for logistic and ridge heads."""
-        check_is_fitted(self, "coef_")
+    def predict_proba(self, X: MatrixLike) -> Float64Array:
+        """Predict probabilities: softmax, or sigmoid, of the scores.
+
+        For support vector machines they are not calibrated: a monotone function of the scores, or
+        of the votes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
+            The most probable class is the one of ``predict``. For several labels, the probability
+            of each.
+        """
+        scores = self._score_columns(X)
+        proba = probabilities(scores, self.inverse_temperature_, self._kind)
+        return np.column_stack([1.0 - proba, proba]) if self._kind == "binary" else proba
+
+    def predict_log_proba(self, X: MatrixLike) -> Float64Array:
+        """Predict logarithms of probabilities, finite also where these are zero.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
+            Of ``predict_proba``.
+        """
+        scores, factor = self._score_columns(X), self.inverse_temperature_
+        if self._kind == "binary":
+            scores = np.column_stack([-scores, scores])
+        return log_probabilities(scores, factor, self._kind)
+
+    def _score_columns(self, X: MatrixLike) -> Float64Array:
+        """Scores in double precision, a column for two classes."""
         scores = self.decision_function(X).astype(np.float64)
-        if scores.ndim == 1:
-            positive = 1.0 / (1.0 + np.exp(-np.clip(self._sharpness * scores, -500.0, 500.0)))
-            return np.column_stack([1.0 - positive, positive])
-        return softened(scores, self._sharpness)
+        return scores[:, None] if scores.ndim == 1 else scores
+
+    @property
+    def _kind(self) -> TargetKind:
+        if self.outputs_2d_:
+            return "multilabel"
+        return "binary" if len(self.classes_) == 2 else "multiclass"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = (
+            isinstance(self.head, str) and self.head in MULTILABEL_HEADS
+        )
+        return tags
 
 
-def one_hot(classes: IntArray, n_classes: int) -> Float64Array:
-    """Targets (n_samples, n_classes); one column, the second class, for two."""
-    if n_classes == 2:
-        return classes[:, None].astype(np.float64)
-    rows: Float64Array = np.eye(n_classes)[classes]
-    return rows
+def _temperature(fitted: FittedNetwork, kind: TargetKind) -> float:
+    """Factor of the scores for probabilities, by held-out rows where there are any."""
+    held_out = fitted.held_out
+    if held_out is None:
+        return 1.0
+    return fit_inverse_temperature(held_out.scores, held_out.targets, held_out.weights, kind)

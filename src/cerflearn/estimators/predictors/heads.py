@@ -10,26 +10,22 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC, LinearSVC
 
 from cerflearn._typing import Float64Array, FloatArray, IntArray
+from cerflearn.training.scores import TargetKind
 
 HEADS = ("logistic", "ridge", "svm", "svm_ovo")
 """Heads of a classifier."""
 
-_STRENGTHS = (0.01, 0.1, 1.0, 10.0)  # C of the vector machines and of logistic regression
-_FOLDS = 3
-
-
-def n_scores_of(head: str, n_classes: int) -> int:
-    """Scores of a head: one for two classes, one for each pair if one against one."""
-    if n_classes == 2:
-        return 1
-    return n_classes * (n_classes - 1) // 2 if head == "svm_ovo" else n_classes
+_INVERSE_PENALTIES = (0.01, 0.1, 1.0, 10.0)  # C of scikit-learn
+_HEAD_FOLDS = 3
+_MOST_TUNED_CLASSES = 100  # of more, C is 1: each fit takes long
 
 
 def fit_head(
     head: str,
     features: FloatArray,
-    classes: IntArray,
+    targets: Float64Array,
     weights: Float64Array,
+    kind: TargetKind,
     seed: int,
 ) -> tuple[Float64Array, Float64Array]:
     """Fit a head of scikit-learn to standardised features, and fold the standardising into it.
@@ -37,13 +33,16 @@ def fit_head(
     Parameters
     ----------
     head : {"logistic", "svm", "svm_ovo"}
-        Logistic regression, liblinear's or LIBSVM's linear SVM, with C by cross-validation.
+        Logistic regression, liblinear's or LIBSVM's linear SVM; C by cross-validation for up to
+        100 classes.
     features : ndarray of shape (n_samples, n_outputs)
         Of the rows.
-    classes : ndarray of shape (n_samples,), int
-        Numbers of the classes.
+    targets : ndarray of shape (n_samples, n_scores)
+        One-hot classes, one column for two; or 0 and 1 for each label.
     weights : ndarray of shape (n_samples,)
         Of the rows; they sum to one.
+    kind : {"binary", "multiclass", "multilabel"}
+        Of the targets.
     seed : int
         Of the folds.
 
@@ -57,9 +56,27 @@ def fit_head(
     mean = weights @ features
     deviation = np.sqrt(weights @ np.square(features - mean))
     deviation[deviation < 1e-12] = 1.0
-    model = _search(head, (features - mean) / deviation, classes, weights * len(weights), seed)
-    coef = np.asarray(model.coef_) / deviation
-    return coef, np.asarray(model.intercept_) - coef @ mean
+    scaled, counts = (features - mean) / deviation, weights * len(weights)
+    if kind == "multilabel":
+        fits = [_fit_label(head, scaled, label, counts, seed) for label in targets.T]
+        coef, intercept = (np.concatenate(parts) for parts in zip(*fits, strict=True))
+    else:
+        codes = targets[:, 0] if kind == "binary" else targets.argmax(axis=1)
+        model = _search(head, scaled, codes.astype(np.int64), counts, seed)
+        coef, intercept = np.asarray(model.coef_), np.asarray(model.intercept_)
+    coef = coef / deviation
+    return coef, intercept - coef @ mean
+
+
+def _fit_label(
+    head: str, features: FloatArray, label: Float64Array, weights: Float64Array, seed: int
+) -> tuple[Float64Array, Float64Array]:
+    """Weights (1, n_outputs) and bias (1,) of one label; a constant one gets a constant score."""
+    if label.min() == label.max():  # log-odds of the rule of succession
+        log_odds = np.log(len(label) + 1.0) * (1.0 if label[0] > 0.5 else -1.0)
+        return np.zeros((1, features.shape[1])), np.array([log_odds])
+    model = _search(head, features, label.astype(np.int64), weights, seed)
+    return np.asarray(model.coef_), np.asarray(model.intercept_)
 
 
 def _search(
@@ -72,10 +89,11 @@ def _search(
         "svm_ovo": SVC(kernel="linear"),
     }
     model = models[head]
-    if np.bincount(classes).min() < _FOLDS:  # too few for folds
+    counts = np.bincount(classes)
+    if counts.min() < _HEAD_FOLDS or len(counts) > _MOST_TUNED_CLASSES:
         return model.fit(features, classes, sample_weight=weights)
-    folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
-    search = GridSearchCV(model, {"C": list(_STRENGTHS)}, cv=folds)
+    folds = StratifiedKFold(_HEAD_FOLDS, shuffle=True, random_state=seed)
+    search = GridSearchCV(model, {"C": list(_INVERSE_PENALTIES)}, cv=folds)
     return search.fit(features, classes, sample_weight=weights).best_estimator_
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight
 
-from cerflearn._typing import Float64Array
-from cerflearn._validation import check_choice, make_generator
+from cerflearn._typing import FloatArray, MatrixLike, RandomStateLike
+from cerflearn._validation import Constraint, OneOf
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.estimators.input import read_data
-from cerflearn.estimators.predictors.budgeted import BudgetedPredictor, distinct_rows
+from cerflearn.estimators.predictors.budgeted import PREDICTOR_CONSTRAINTS, BudgetedPredictor
 from cerflearn.estimators.predictors.scaling import check_spread, weighted_moments
-from cerflearn.training.losses import squared_error
+from cerflearn.estimators.predictors.training_rows import TrainingRows, distinct_rows
 
 
 class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
@@ -23,8 +24,9 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
 
     .. math:: \hat y(x) = A^\top \cos(\Omega^\top (x - \mu) / \sigma + b) + a
 
-    with sparse frequencies :math:`\Omega`, trained as in :class:`CERFClassifier`, with the squared
-    error of standardised targets as loss.
+    with sparse frequencies :math:`\Omega`: each feature reads few inputs. By default they are
+    trained on the targets from dense to sparse while the least important inputs are dropped, with
+    the squared error of standardised targets as loss. Settings are chosen on held-out rows.
 
     Parameters
     ----------
@@ -32,29 +34,105 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         Most multiply-accumulates of one row, features and outputs together. None: as many as a
         linear model needs, or 32 features of 8 inputs if that is more.
     head : {"trained", "ridge"}, default="trained"
-        As trained together with the features, or ridge regression fitted to them at the end.
-    refine, masks, teacher, activation, gamma, alpha, group_size, features_per_mask, early_stopping
-        As in :class:`CERFClassifier`; ``teacher="kernel"`` adds points between training rows with
-        the predictions of kernel ridge regression, ``"labels"`` are the targets, and ``"auto"``
-        tries both for 1,001 to 6,000 rows. ``activation="auto"`` takes
-        cosines, ``"relu"`` :math:`\max(\cdot, 0)` in their place.
-    n_jobs, random_state, verbose
-        As in :class:`CERFClassifier`.
+        Linear model on the features: as trained together with them, or ridge regression fitted to
+        them at the end.
+    learn : {"auto", "masks", "features", "selection"}, default="auto"
+        What is learned. ``"masks"``: which inputs a feature reads, by gradual pruning, with
+        frequencies, offsets and head. ``"features"``: masks are drawn; frequencies, offsets and
+        head are learned. ``"selection"``: features are drawn and selected greedily by the
+        targets, and only the head is fitted. ``"auto"``: masks or selection, by held-out rows.
+    teacher : {"auto", "labels", "kernel"}, default="auto"
+        What features are trained on: the targets, or these and the predictions of kernel ridge
+        regression at points between training rows (up to 6,000 rows). ``"auto"``: the targets; for
+        1,001 to 6,000 rows both are compared on held-out rows.
+    activation : {"auto", "cosine", "relu"}, default="auto"
+        What a feature does with the weighted sum of its inputs: take the cosine, or the positive
+        part (a random feature of the arc-cosine kernel), which needs no trigonometric function.
+        ``"auto"``: cosines. With ``"relu"`` inputs are always scaled.
+    n_components : int or "auto", default="auto"
+        Features that training starts with; pruning may leave fewer. ``"auto"``: by the budget and
+        the number of rows, at most 5 sqrt(n_samples).
+    gamma : {"cv", "scale", "median"} or float, default="cv"
+        Coefficient of the Gaussian kernel whose frequencies are drawn to start with. ``"cv"``
+        scales inputs, one by one or all alike by the leave-one-out error of a kernel machine, and
+        takes a fifth of one over their median squared distance, or a multiple of it for drawn
+        masks. Others keep inputs as they are: ``"scale"`` is 1 / (n_features * X.var()),
+        ``"median"`` one over the median squared distance.
+    alpha : float or "auto", default="auto"
+        Penalty of squared weights of head and frequencies, relative to the mean loss over rows, in
+        training. ``"auto"``: by held-out rows.
+    group_size : {1, 2, 4, 8, 16}, default=1
+        Consecutive inputs that a feature reads or leaves together.
+    features_per_mask : int, default=1
+        Consecutive features that read the same inputs, for speed.
+    early_stopping : bool or "auto", default="auto"
+        Hold out a tenth of the rows and keep the network with the least loss on them, where
+        mini-batches are used. ``"auto"``: from 10,000 rows on.
+    verbose : int, default=0
+        Above 0: print the settings that are compared and the progress of training.
+    n_jobs : int, default=None
+        Threads; the bits of the result do not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed.
 
     Attributes
     ----------
+    outputs_2d_ : bool
+        Whether y was a table, which predictions are then too.
     feature_map_ : MaskedMap
         The features.
-    coef_ : ndarray of shape (n_targets, n_features_of_the_map)
-        Head.
-    intercept_ : ndarray of shape (n_targets,)
+    head_coef_ : ndarray of shape (n_targets, n_outputs)
+        Weights of the head on the outputs of the map.
+    head_intercept_ : ndarray of shape (n_targets,)
         Its biases.
-    gamma_, recipe_, n_macs_, n_features_in_, feature_names_in_
-        As in :class:`CERFClassifier`.
+    learn_ : str
+        ``"masks"``, ``"features"`` or ``"selection"``.
+    teacher_ : str
+        ``"labels"`` or ``"kernel"``.
+    activation_ : str
+        ``"cosine"`` or ``"relu"``.
+    n_components_ : int
+        Features that training started with.
+    alpha_ : float or "auto"
+        Penalty that was used; ``"auto"`` where no features were trained.
+    gamma_ : float
+        Coefficient that frequencies were drawn with, of scaled inputs; for masks that are drawn
+        and ``gamma="cv"``, the one that a multiple was chosen of. Relu features do not use it.
+    macs_ : int
+        Budget.
+    n_macs_ : int
+        MACs of one row.
+    inputs_read_ : ndarray of shape (n_inputs_read,), int64
+        Sorted indices of the inputs that a feature reads.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        For each input the sum over features of :math:`|\Omega_{dk}| \operatorname{std}(x_d)
+        \|A_k\|`, divided by their total: the size of the frequencies that pruning goes by, times
+        the norm of the feature's weights for standardised targets. Zeros if predictions are
+        constant.
+    n_features_in_ : int
+        Number of inputs.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if all are strings.
 
     See Also
     --------
     CERFClassifier : The same for classes.
+    MaskedCERF : Features alone, which imitate a kernel.
+    cost : Multiply-accumulates of any fitted model.
+
+    Notes
+    -----
+    Equal rows are merged and rows sorted before anything is drawn: a weight of 2 is the same as a
+    row given twice, and the order of the rows has no effect. Sparse X is made dense in ``fit``.
+
+    Settings that are reported give the same model again: pass ``learn_``, ``teacher_``,
+    ``activation_``, ``n_components_`` and ``alpha_`` back with the same data, the other
+    parameters as they were, and the same ``random_state``.
+
+    References
+    ----------
+    .. [1] Wangni, Zhuo, Zhu, "Learning Random Fourier Features by Hybrid Constrained
+       Optimization".
 
     Examples
     --------
@@ -66,42 +144,46 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
     (True, True)
     """
 
-    _predicts_classes = False
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "head": OneOf(("trained", "ridge"))
+    } | PREDICTOR_CONSTRAINTS
+
+    head: Literal["trained", "ridge"]
 
     def __init__(
         self,
         *,
-        macs: Any = None,
-        head: Any = "trained",
-        refine: Any = "auto",
-        masks: Any = "auto",
-        teacher: Any = "auto",
-        activation: Any = "auto",
-        gamma: Any = "cv",
-        alpha: Any = "auto",
-        group_size: Any = 1,
-        features_per_mask: Any = 1,
-        early_stopping: Any = "auto",
-        n_jobs: Any = None,
-        random_state: Any = None,
-        verbose: Any = 0,
+        macs: int | None = None,
+        head: Literal["trained", "ridge"] = "trained",
+        learn: Literal["auto", "masks", "features", "selection"] = "auto",
+        teacher: Literal["auto", "labels", "kernel"] = "auto",
+        activation: Literal["auto", "cosine", "relu"] = "auto",
+        n_components: int | Literal["auto"] = "auto",
+        gamma: float | Literal["cv", "scale", "median"] = "cv",
+        alpha: float | Literal["auto"] = "auto",
+        group_size: int = 1,
+        features_per_mask: int = 1,
+        early_stopping: bool | Literal["auto"] = "auto",
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.macs = macs
         self.head = head
-        self.refine = refine
-        self.masks = masks
+        self.learn = learn
         self.teacher = teacher
         self.activation = activation
+        self.n_components = n_components
         self.gamma = gamma
         self.alpha = alpha
         self.group_size = group_size
         self.features_per_mask = features_per_mask
         self.early_stopping = early_stopping
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Choose and train features and head.
 
         Parameters
@@ -115,54 +197,52 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
 
         Returns
         -------
-        self : object
+        CERFRegressor
             The fitted estimator.
         """
-        self._check_parameters()
-        check_choice("head", self.head, ("trained", "ridge"))
-        if y is None:
-            raise ValueError(
-                "This CERFRegressor requires y to be passed, but the target y is None."
-            )
-        seed = np.random.SeedSequence(make_generator(self.random_state).integers(2**63, size=2))
-        self.__dict__.pop("coef_", None)  # a fit that fails leaves no half of an old model
-        X, y = read_data(self, X, reset=True, y=y)
-        if issparse(y):
+        seed = self._begin_fit(y)
+        X, numbers = read_data(self, X, reset=True, y=y)
+        if issparse(numbers):
             raise TypeError("y is sparse: targets must be dense, pass y.toarray().")
-        self._one_target = y.ndim == 1
-        targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        self.outputs_2d_ = numbers.ndim > 1
+        targets = np.asarray(numbers, dtype=np.float64).reshape(len(numbers), -1)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not (weights > 0.0).any():
             raise ValueError("sample_weight is zero for all rows: at least two must count.")
         with one_thread_blas():
-            self._fit_scaled(*distinct_rows(X, targets, weights)[:3], seed)
+            strata = np.zeros(len(targets), dtype=np.int64)
+            self._fit_scaled(distinct_rows(X, targets, weights, strata), seed)
         return self
 
-    def _fit_scaled(
-        self,
-        X: Any,
-        targets: Float64Array,
-        weights: Float64Array,
-        seed: np.random.SeedSequence,
-    ) -> None:
+    def _fit_scaled(self, rows: TrainingRows, seed: np.random.SeedSequence) -> None:
         """Train on standardised targets and undo the scaling in the head."""
-        mean, variance = weighted_moments(targets, weights)
+        targets = rows.targets
+        mean, variance = weighted_moments(targets, rows.weights)
         check_spread("y", targets.max(axis=0) > targets.min(axis=0), variance)
         deviation = np.sqrt(variance)
         deviation[deviation == 0.0] = 1.0
-        scaled = (targets - mean) / deviation
-        strata = np.zeros(len(X), dtype=np.int64)
-        network = self._fit_network(
-            X, scaled, weights, strata, squared_error, seed, targets.shape[1]
-        )[0]
-        self._store(network)
-        self.coef_ *= deviation[:, None]
-        self.intercept_ = self.intercept_ * deviation + mean
+        standardised = (targets - mean) / deviation
+        scaled_rows = TrainingRows(rows.X, standardised, rows.weights, rows.strata)
+        fitted, _, scaling = self._fit_rows(scaled_rows, "regression", seed, targets.shape[1])
+        coef, bias = fitted.network.head.T, fitted.network.bias
+        head = coef * deviation[:, None], bias * deviation + mean
+        self._store(fitted, scaling, head, importance_coef=coef)
 
-    def predict(self, X: Any) -> Any:
-        """Predictions (n_samples,) or (n_samples, n_targets) of X."""
+    def predict(self, X: MatrixLike) -> FloatArray:
+        """Predict the targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Predictions, in the dtype of X if that is float32 or float64.
+        """
         scores = self._scores(X)
-        return scores.ravel() if self._one_target else scores
+        return scores if self.outputs_2d_ else scores.ravel()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

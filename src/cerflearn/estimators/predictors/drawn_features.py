@@ -1,0 +1,142 @@
+r"""Networks with random masks: features drawn, selected by the targets, and a ridge head."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cerflearn._typing import Float64Array, IntArray
+from cerflearn.estimators.input import varying_inputs
+from cerflearn.estimators.targets import one_hot
+from cerflearn.features.base import equal_amplitudes
+from cerflearn.features.masked import MaskedMap
+from cerflearn.features.masked_sampler import MaskedSampler
+from cerflearn.learning.greedy import pursue
+from cerflearn.linalg.ridge_path import fit_ridge_path
+from cerflearn.spectral import law_from_kernel
+from cerflearn.training.network import FeatureNetwork
+from cerflearn.training.scores import score_targets
+from cerflearn.training.task import Task
+
+_DRAWN_GAMMA_FACTORS = (0.03, 0.1, 0.3, 1.0, 3.0)  # of the gamma of a task
+_FACTOR_ROWS, _FACTOR_FEATURES = 5_000, 256  # on which they are compared
+_SELECTED_SHARE = 0.4  # of the features that are drawn
+_MOST_DRAWN = 2**14  # of whose products a matrix is stored
+
+
+def draw_selected_network(
+    task: Task, n_components: int, rng: np.random.Generator, *, choose_gamma: bool
+) -> FeatureNetwork:
+    """Draw 2.5 times as many features as asked for, and select greedily those for the targets.
+
+    Where targets do not vary, as in a fold of few rows, nothing can be selected: exactly as many
+    as asked for are drawn.
+
+    Parameters
+    ----------
+    task : Task
+        Rows, budget, and gamma.
+    n_components : int
+        Features.
+    rng : numpy.random.Generator
+        Source of randomness.
+    choose_gamma : bool
+        Take the multiple of gamma with the least leave-one-out error of ridge regression.
+
+    Returns
+    -------
+    FeatureNetwork
+        Of cosines.
+    """
+    factor = best_gamma_factor(task, n_components, rng) if choose_gamma else 1.0
+    sampler = _sampler(task, n_components, factor * task.gamma)
+    seeded = np.random.default_rng(int(rng.integers(2**31)))
+    plan = sampler.plan(varying_inputs(task.X))
+    if task.targets_vary:
+        n_drawn = max(n_components, min(int(np.ceil(n_components / _SELECTED_SHARE)), _MOST_DRAWN))
+        candidates, groups, _ = sampler.draw_candidates(plan, lambda _: n_drawn, seeded)
+        chosen = _select(candidates, groups, task, n_components)
+        selected = candidates.select(chosen, n_components)
+        drawn = selected.with_amplitudes(equal_amplitudes(n_components, paired=False))
+    else:
+        drawn = sampler.draw(plan, seeded)
+    return _with_ridge_head(drawn, task)
+
+
+def _select(
+    candidates: MaskedMap, groups: IntArray | None, task: Task, n_components: int
+) -> IntArray:
+    """Sorted candidates that explain the targets best together, by greedy pursuit."""
+    learner = candidates.transform(task.X.astype(np.float64))
+    learner -= learner.mean(axis=0)
+    teacher = _teacher(task)
+    teacher -= teacher.mean(axis=0)
+    energy = float(np.square(teacher).sum())
+    found = pursue(learner.T @ learner, teacher.T @ learner, energy, n_components, groups=groups)
+    return np.sort(found.ranking[:n_components])
+
+
+def _with_ridge_head(drawn: MaskedMap, task: Task) -> FeatureNetwork:
+    """Network of features of amplitude one."""
+    features = drawn.transform(task.X) / drawn.amplitudes
+    aims = score_targets(task.targets, task.kind)
+    fit = fit_ridge_path(features.astype(np.float64), aims, task.weights)
+    return FeatureNetwork(
+        drawn.frequencies.copy(), drawn.offsets.copy(), fit.head, fit.bias, drawn.masks.copy()
+    )
+
+
+def _teacher(task: Task) -> Float64Array:
+    """Return what the features are selected for: one-hot classes, or the targets."""
+    if task.kind == "binary":
+        return one_hot(task.targets[:, 0].astype(np.int64), 2)
+    return task.targets.copy()
+
+
+def _sampler(task: Task, n_components: int, gamma: float) -> MaskedSampler:
+    budget = task.budget
+    n_inputs = budget.entries_for(n_components) // n_components
+    # Whole groups, rounded down: the budget is never exceeded.
+    n_groups = -(-task.X.shape[1] // budget.group_size)
+    n_read = max(1, n_inputs // budget.group_size)
+    return MaskedSampler(
+        law=law_from_kernel("rbf", gamma),
+        n_outputs=n_components,
+        paired=False,
+        mask_density=min(1.0, n_read / n_groups),
+        group_size=budget.group_size,
+        features_per_mask=budget.features_per_mask,
+    )
+
+
+def best_gamma_factor(task: Task, n_components: int, rng: np.random.Generator) -> float:
+    """Multiple of gamma with the least leave-one-out error of ridge regression.
+
+    All multiples share one draw.
+
+    Parameters
+    ----------
+    task : Task
+        Rows, budget, and gamma.
+    n_components : int
+        Features; at most 256 are drawn.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    float
+        The multiple.
+    """
+    rows = np.sort(rng.permutation(task.n_samples)[:_FACTOR_ROWS])
+    part = task.rows(rows)
+    sampler = _sampler(part, min(n_components, _FACTOR_FEATURES), part.gamma)
+    seeded = np.random.default_rng(int(rng.integers(2**31)))
+    drawn = sampler.draw(sampler.plan(varying_inputs(part.X)), seeded)
+    phases = part.X @ drawn.frequencies
+    errors = {
+        factor: fit_ridge_path(
+            np.cos(np.sqrt(factor) * phases + drawn.offsets), part.targets, part.weights
+        ).error
+        for factor in _DRAWN_GAMMA_FACTORS
+    }
+    return min(errors, key=lambda factor: errors[factor])

@@ -1,0 +1,101 @@
+"""A fitted predictor in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cerflearn.features.cost import Cost
+
+_LISTED_INPUTS = 8  # of the most important ones
+
+
+def input_names(names: Any, n_features: int) -> list[str]:
+    """Names of the columns of X; x0, x1, ... if it had none."""
+    if names is not None:
+        return [str(name) for name in names]
+    return [f"x{index}" for index in range(n_features)]
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number and a noun, in the plural unless the number is one.
+
+    Examples
+    --------
+    >>> counted(1, "score"), counted(2_000, "score")
+    ('1 score', '2,000 scores')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def report_lines(model: Any, cost: Cost, names: list[str]) -> list[str]:
+    """Lines about a fitted predictor.
+
+    Parameters
+    ----------
+    model : CERFClassifier or CERFRegressor
+        Fitted.
+    cost : Cost
+        Of one row.
+    names : list of str
+        Of the inputs.
+
+    Returns
+    -------
+    list of str
+        Without line ends.
+    """
+    head, n_features = model.head_coef_, len(names)
+    active = model.feature_map_.active
+    least, most = int(active.min()), int(active.max())
+    span = f"{least}" if least == most else f"{least} to {most}"
+    inputs = "input" if most == 1 else "inputs"
+    n_read = len(model.inputs_read_)
+    lines = [
+        f"{type(model).__name__}: {counted(cost.macs, 'MAC')} a row "
+        f"({cost.macs - head.size:,} for features, {head.size:,} for scores)",
+        f"  {counted(len(active), f'{model.activation_} feature')} of {span} {inputs} each, "
+        f"{counted(len(head), 'score')}",
+        f"  {n_read:,} of {counted(n_features, 'input')} read{_most_important(model, names)}",
+        f"  {counted(cost.n_parameters, 'parameter')}, {counted(cost.n_bytes, 'byte')} stored, "
+        f"{'no cosines' if cost.trig == 0 else counted(cost.trig, 'cosine')} a row",
+        f"  chosen: {_chosen(model)}",
+    ]
+    return lines + _ceiling(model, n_features)
+
+
+def _most_important(model: Any, names: list[str]) -> str:
+    """Name the inputs of most importance, with their shares."""
+    shares = model.feature_importances_
+    order = np.argsort(-shares, kind="stable")[:_LISTED_INPUTS]
+    listed = [f"{names[index]} {shares[index]:.1%}" for index in order if shares[index] > 0.0]
+    return f"; most important: {', '.join(listed)}" if listed else ""
+
+
+def _chosen(model: Any) -> str:
+    """Write the settings in the words of the constructor."""
+    words = [f"learn={model.learn_!r}", f"n_components={model.n_components_}"]
+    if model.learn_ != "selection":
+        words += [
+            f"teacher={model.teacher_!r}",
+            f"activation={model.activation_!r}",
+            f"alpha={model.alpha_:g}",
+        ]
+    if model.activation_ == "cosine":
+        words.append(f"gamma_={model.gamma_:.3g}")
+    return ", ".join(words)
+
+
+def _ceiling(model: Any, n_features: int) -> list[str]:
+    """Say why a budget cannot be used up."""
+    n_components, n_scores = model.n_components_, len(model.head_coef_)
+    ceiling = n_components * (n_features + n_scores)
+    if model.macs_ - ceiling <= n_scores:  # less than one more feature would cost
+        return []
+    why = "given" if model.n_components != "auto" else "chosen, at most 5 sqrt(n_samples)"
+    return [
+        f"  macs={model.macs_:,} is not used up: {counted(n_components, 'feature')} ({why}) of all "
+        f"{counted(n_features, 'input')} with {counted(n_scores, 'score')} cost "
+        f"{counted(ceiling, 'MAC')}"
+    ]

@@ -1,0 +1,61 @@
+"""Temperature scaling and probabilities of scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cerflearn.training.scores import (
+    fit_inverse_temperature,
+    log_likelihood,
+    log_probabilities,
+    probabilities,
+    score_targets,
+)
+
+RNG = np.random.default_rng(0)
+
+
+def test_scores_become_probabilities_and_a_low_temperature_makes_them_certain():
+    scores = RNG.uniform(size=(20, 5))
+    soft, sharp = (probabilities(scores, factor, "multiclass") for factor in (1.0, 10.0))
+    assert soft.sum(axis=1) == pytest.approx(1.0)
+    assert (soft.max(axis=1) < sharp.max(axis=1)).all()
+    assert np.array_equal(soft.argmax(axis=1), scores.argmax(axis=1))
+    odds = score_targets(np.array([[0.0], [0.5], [1.0]]), "binary")
+    single = probabilities(odds, 4.0, "binary").ravel()
+    assert single == pytest.approx([1 / (1 + np.e**4), 0.5, 1 / (1 + np.e**-4)])
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "multilabel"])
+def test_logarithms_are_those_of_the_probabilities_and_finite(kind):
+    scores = 5.0 * RNG.normal(size=(30, 1 if kind == "binary" else 4))
+    expected = np.log(probabilities(scores, 2.0, kind))
+    assert log_probabilities(scores, 2.0, kind) == pytest.approx(expected, rel=1e-9)
+    assert np.isfinite(log_probabilities(1e5 * scores, 1.0, kind)).all()
+    assert np.isfinite(probabilities(1e5 * scores, 1.0, kind)).all()
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "multilabel"])
+def test_the_temperature_of_scores_that_are_too_small_is_found(kind):
+    rng = np.random.default_rng(1)
+    logits = rng.normal(scale=2.0, size=(4_000, 1 if kind == "binary" else 4))
+    if kind == "multiclass":
+        gumbel = rng.gumbel(size=logits.shape)
+        targets = np.eye(4)[(logits + gumbel).argmax(axis=1)]
+    else:
+        targets = (rng.uniform(size=logits.shape) < 1 / (1 + np.exp(-logits))).astype(float)
+    weights = np.full(4_000, 1 / 4_000)
+    found = fit_inverse_temperature(logits / 3.0, targets, weights, kind)
+    assert found == pytest.approx(3.0, rel=0.1)
+    grid = (0.5, 2.0, 3.0, 4.5)
+    assert fit_inverse_temperature(logits / 3.0, targets, weights, kind, grid) == 3.0
+
+
+def test_the_likelihood_of_several_labels_is_their_sum():
+    scores, targets = RNG.normal(size=(50, 3)), RNG.integers(2, size=(50, 3)).astype(float)
+    weights = np.full(50, 1 / 50)
+    factor = fit_inverse_temperature(scores, targets, weights, "multilabel")
+    proba = probabilities(scores, factor, "multilabel")
+    expected = np.log(np.where(targets > 0.5, proba, 1.0 - proba)).sum(axis=1)
+    assert log_likelihood(scores, targets, weights, "multilabel") == pytest.approx(expected)
