@@ -18,6 +18,7 @@ SHARED_MODULES = {
     "cost": "the rules of counting; cost(estimator), which applies them",
     "fastfood": "structured blocks as arrays; the estimator of them",
     "frontier": "the function; the command that calls it",
+    "picture": "the picture of a frontier; the command that writes it",
     "masked": "maps with masks as arrays; the estimator of them",
 }
 

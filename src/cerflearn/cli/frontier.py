@@ -20,7 +20,7 @@ METHOD_NAMES = (
 )  # fmt: skip
 """As in :data:`cerflearn.comparison.methods.METHODS`, without importing it for ``--help``."""
 
-_MAX_MACS = 10**12
+_LARGEST_BUDGET = 10**12
 
 
 class BudgetList(click.ParamType):  # type: ignore[type-arg]
@@ -40,8 +40,8 @@ class BudgetList(click.ParamType):  # type: ignore[type-arg]
             self.fail(
                 f"{value!r} is no list of positive integers such as 500,1000,2000.", param, ctx
             )
-        if max(budgets) > _MAX_MACS:
-            self.fail(f"{value!r} has a budget of more than {_MAX_MACS:,} MACs.", param, ctx)
+        if max(budgets) > _LARGEST_BUDGET:
+            self.fail(f"{value!r} has a budget of more than {_LARGEST_BUDGET:,} MACs.", param, ctx)
         return budgets
 
 

@@ -15,7 +15,7 @@ _LABELS = {
     "macs": "multiply-accumulates per prediction",
     "time": "microseconds per prediction, one thread",
 }
-_COLUMNS = {"macs": "macs", "time": "microseconds"}
+_AXES = {"macs": "macs", "time": "microseconds"}
 _ACCURACIES = (
     0,
     25,
@@ -40,7 +40,7 @@ def draw_frontier(frontier: Frontier, path: Any, ax: Any, against: str) -> Any:
     """Draw one line for each method; see :meth:`Frontier.plot`."""
     check_choice("against", against, tuple(_LABELS))
     ax = _new_axes() if ax is None else ax
-    column = _COLUMNS[against]
+    column = _AXES[against]
     for method in dict.fromkeys(row["method"] for row in frontier.fitted):
         rows = [row for row in frontier.fitted if row["method"] == method]
         _draw_line(ax, method, rows, column, frontier.metric)

@@ -42,7 +42,7 @@ from cerflearn.training.scores import (
 GAMMA_MULTIPLES = (1 / 64, 1 / 16, 1 / 4, 1.0, 4.0)
 """What ``gamma="cv"`` tries: multiples of one over the median squared distance."""
 
-_GAMMA_ROWS = 500  # of kernel ridge regression, which chooses gamma
+_GAMMA_CHOICE_ROWS = 500  # of kernel ridge regression, which chooses gamma
 _MOST_COMPONENTS = 2**20
 
 RivalGamma: TypeAlias = float | Literal["cv", "scale", "median"]
@@ -260,7 +260,7 @@ def choose_gamma(gamma: RivalGamma, data: RivalData, rng: np.random.Generator) -
     """
     if not (isinstance(gamma, str) and gamma == "cv"):
         return resolve_gamma(gamma, "rbf", data.X)
-    rows = np.sort(rng.permutation(len(data.X))[:_GAMMA_ROWS])
+    rows = np.sort(rng.permutation(len(data.X))[:_GAMMA_CHOICE_ROWS])
     targets = data.targets - data.targets.mean(axis=0)
     weights = data.weights[rows]
     return tune_kernel(data.X[rows], targets[rows], weights, widths=GAMMA_MULTIPLES).gamma
