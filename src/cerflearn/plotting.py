@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cerflearn._typing import Float64Array, IntArray
-from cerflearn.linalg.sampling import evenly_spaced_rows
+from cerflearn.linalg.distances import evenly_spaced_rows
 
 PLOTTED_ROWS = 500
 """Most rows of X, evenly spread, that the kernel error is measured on."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from cerflearn.linalg.ridge_path import fit_ridge_path
+from cerflearn.linalg.ridge import fit_ridge_path
 
 RNG = np.random.default_rng(0)
 

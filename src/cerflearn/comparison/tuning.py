@@ -10,7 +10,7 @@ import numpy as np
 
 from cerflearn._typing import Float64Array, FloatArray
 from cerflearn.comparison.training_set import Predict, TrainingSet
-from cerflearn.linalg.ridge_path import RidgeFit, fit_ridge_path
+from cerflearn.linalg.ridge import RidgeFit, fit_ridge_path
 from cerflearn.training.model_selection import stratified_parts
 from cerflearn.training.settings import FEW_ROWS
 

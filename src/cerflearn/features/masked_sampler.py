@@ -7,7 +7,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -88,6 +88,21 @@ class MaskedSampler:
     group_size: int = 1
     features_per_mask: int | Literal["auto"] = "auto"
     most_per_mask: int = MOST_PER_MASK
+
+    @classmethod
+    def of(cls, parameters: Any, n_outputs: int, macs: int | None, **settings: Any) -> Self:
+        """Sampler of an object that has the other settings as attributes, and its law as law_."""
+        return cls(
+            law=parameters.law_,
+            n_outputs=n_outputs,
+            macs=macs,
+            paired=bool(parameters.paired),
+            mask_density=parameters.mask_density,
+            mask_law=parameters.mask_law,
+            group_size=int(parameters.group_size),
+            features_per_mask=parameters.features_per_mask,
+            **settings,
+        )
 
     def plan(self, varying: BoolArray) -> MaskPlan:
         """Choose density and projections a mask for the inputs that vary; all, if none does."""

@@ -30,7 +30,7 @@ from cerflearn.estimators.predictors.scaling import InputScaling, choose_scaling
 from cerflearn.estimators.targets import class_targets
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.cost import Cost
-from cerflearn.linalg.ridge_path import RIDGE_ALPHAS, RidgeFit, fit_ridge_path
+from cerflearn.linalg.ridge import RIDGE_ALPHAS, RidgeFit, fit_ridge_path
 from cerflearn.training.kernel_ridge import tune_kernel
 from cerflearn.training.scores import (
     TargetKind,

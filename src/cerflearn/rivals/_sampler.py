@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from cerflearn._typing import Float64Array
-from cerflearn.linalg.ridge_path import fit_ridge_path
+from cerflearn.linalg.ridge import fit_ridge_path
 from cerflearn.rivals._dirichlet import Mixture, MixturePrior, gibbs_sweep
 
 _VARIANCE_SHAPE, _VARIANCE_RATE = 1.0, 1e-3  # inverse gamma prior of noise and weights: vague

@@ -11,7 +11,7 @@ from cerflearn._typing import Float64Array, RandomStateLike
 from cerflearn._validation import Constraint, Number
 from cerflearn.features.base import draw_offsets
 from cerflearn.features.dense import DenseMap
-from cerflearn.linalg.ridge_path import RIDGE_ALPHAS
+from cerflearn.linalg.ridge import RIDGE_ALPHAS
 from cerflearn.rivals._base import (
     ALPHA_CONSTRAINT,
     COMPONENTS_CONSTRAINT,

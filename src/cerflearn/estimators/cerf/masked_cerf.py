@@ -19,7 +19,7 @@ from cerflearn.estimators.cerf.learned import (
 from cerflearn.estimators.cerf.selectors import CVEM
 from cerflearn.estimators.gamma import GammaLike, KernelLike
 from cerflearn.estimators.input import varying_inputs
-from cerflearn.estimators.maps.masked import MASK_CONSTRAINTS, masked_sampler
+from cerflearn.estimators.maps.masked import MASK_CONSTRAINTS
 from cerflearn.estimators.maps.random_feature_map import OUTPUT_CONSTRAINTS
 from cerflearn.estimators.teachers import TeacherLike
 from cerflearn.features.base import outputs_of
@@ -275,7 +275,7 @@ class MaskedCERF(LearnedFeatureMap):
 
     def _plan(self, X: Any, **settings: Any) -> tuple[MaskedSampler, MaskPlan]:
         """Sampler of the masks, with density and projections a mask chosen."""
-        sampler = masked_sampler(self, **settings)
+        sampler = MaskedSampler.of(self, self._n_outputs_asked, self._budget, **settings)
         plan = sampler.plan(varying_inputs(X))
         self.mask_density_ = plan.density
         self.features_per_mask_ = plan.features_per_mask

@@ -163,23 +163,8 @@ class MaskedFourierFeatures(RandomFeatureMap):
         self.random_state = random_state
 
     def _draw_map(self, X: Any, rng: np.random.Generator) -> MaskedMap:
-        sampler = masked_sampler(self)
+        sampler = MaskedSampler.of(self, self._n_outputs_asked, self._budget)
         plan = sampler.plan(varying_inputs(X))
         self.mask_density_ = plan.density
         self.features_per_mask_ = plan.features_per_mask
         return sampler.draw(plan, rng)
-
-
-def masked_sampler(estimator: Any, **settings: Any) -> MaskedSampler:
-    """Sampler of an estimator with the parameters of masks; ``settings`` are added."""
-    return MaskedSampler(
-        law=estimator.law_,
-        n_outputs=estimator._n_outputs_asked,
-        macs=estimator._budget,
-        paired=bool(estimator.paired),
-        mask_density=estimator.mask_density,
-        mask_law=estimator.mask_law,
-        group_size=int(estimator.group_size),
-        features_per_mask=estimator.features_per_mask,
-        **settings,
-    )

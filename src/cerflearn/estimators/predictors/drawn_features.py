@@ -11,7 +11,7 @@ from cerflearn.features.base import equal_amplitudes
 from cerflearn.features.masked import MaskedMap
 from cerflearn.features.masked_sampler import MaskedSampler
 from cerflearn.learning.greedy import pursue
-from cerflearn.linalg.ridge_path import fit_ridge_path
+from cerflearn.linalg.ridge import fit_ridge_path
 from cerflearn.spectral import law_from_kernel
 from cerflearn.training.network import FeatureNetwork
 from cerflearn.training.scores import score_targets

@@ -9,7 +9,7 @@ import numpy as np
 
 from cerflearn._typing import Float64Array, IntArray
 from cerflearn.estimators.predictors.drawn_features import draw_selected_network
-from cerflearn.linalg.ridge_path import fit_ridge_path
+from cerflearn.linalg.ridge import fit_ridge_path
 from cerflearn.training.model_selection import (
     HeldOutResult,
     SelectionRule,
