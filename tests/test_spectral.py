@@ -79,7 +79,7 @@ def test_mean_cosine_of_draws_converges_to_the_kernel(law):
         (Cauchy(0.5), partial(cauchy_density, scale=0.5)),
         (Laplace(0.9), partial(laplace_density, scale=0.9)),
     ],
-    ids=repr,
+    ids=["normal", "cauchy", "laplace"],
 )
 def test_kernel_of_independent_inputs_is_the_fourier_integral(law, oracle):
     X, Y = samples(0, 3), samples(1, 2)
