@@ -121,12 +121,12 @@ bool scores(const PyModel& self, Matrix<T> X, RowMajor<T> coef, Vector<T> interc
 }
 
 cerf::Outputs outputs_of(const Vector<double>& offsets, const Vector<double>& amplitudes,
-                         int64_t n_outputs, bool paired, bool rectified) {
+                         int64_t n_outputs, bool paired, bool relu) {
   return {.offsets = {offsets.data(), offsets.data() + offsets.shape(0)},
           .amplitudes = {amplitudes.data(), amplitudes.data() + amplitudes.shape(0)},
           .n_outputs = n_outputs,
           .paired = paired,
-          .rectified = rectified};
+          .relu = relu};
 }
 
 template <class Map>
@@ -149,15 +149,14 @@ PyModel dense_model(RowMajor<double> frequencies, Vector<double> offsets, Vector
 PyModel masked_model(int64_t n_features, Vector<int64_t> mask_pointers, Vector<int32_t> mask_inputs,
                      Vector<int64_t> projection_pointers, Vector<double> values, int64_t group_size,
                      Vector<double> offsets, Vector<double> amplitudes, int64_t n_outputs,
-                     bool paired, bool rectified, const std::string& dtype,
-                     const std::string& level) {
+                     bool paired, bool relu, const std::string& dtype, const std::string& level) {
   const cerf::MaskedMap map{.n_inputs = n_features,
                             .mask_pointers = span_of(mask_pointers),
                             .mask_inputs = span_of(mask_inputs),
                             .projection_pointers = span_of(projection_pointers),
                             .values = span_of(values),
                             .group_size = group_size};
-  return model_of(map, outputs_of(offsets, amplitudes, n_outputs, paired, rectified), dtype, level);
+  return model_of(map, outputs_of(offsets, amplitudes, n_outputs, paired, relu), dtype, level);
 }
 
 PyModel fastfood_model(int64_t n_features, RowMajor<double> signs, RowMajor<double> gaussian_diag,
@@ -180,7 +179,7 @@ PyModel fastfood_model(int64_t n_features, RowMajor<double> signs, RowMajor<doub
 
 template <class T>
 void finish_phases(Matrix<T> phases, Vector<T> offsets, Vector<T> amplitudes, Output<T> out,
-                   bool paired, const std::string& level, bool rectified) {
+                   bool paired, const std::string& level, bool relu) {
   const cerf::KernelTable<T>& kernels = table_of<T>(level);
   const int64_t n = size_of(phases, 0), P = size_of(phases, 1), K = size_of(out, 1);
   require(phases.stride(1) == 1 || P == 1, "phases must have contiguous rows");
@@ -188,14 +187,14 @@ void finish_phases(Matrix<T> phases, Vector<T> offsets, Vector<T> amplitudes, Ou
               K <= std::numeric_limits<int32_t>::max(),
           "phases, offsets, amplitudes and out do not fit each other");
   require(paired ? (K == 2 * P || K == 2 * P - 1) : K == P, "out has the wrong number of columns");
-  cerf::require_single_if(rectified, paired);
+  cerf::require_single_if(relu, paired);
   const cerf::Input<T> read{phases.data(), n, P, phases.stride(0), phases.stride(1)};
   require(!cerf::overlap(cerf::extent_of(read), cerf::extent_of(out.data(), n * K)),
           "out shares memory with phases: pass an array of its own");
   nb::gil_scoped_release released;
   for (int64_t i = 0; i < n; i++) {
     kernels.finish_row(phases.data() + i * phases.stride(0), offsets.data(), amplitudes.data(),
-                       int32_t(P), int32_t(K), paired, rectified, out.data() + i * K);
+                       int32_t(P), int32_t(K), paired, relu, out.data() + i * K);
   }
 }
 
@@ -272,15 +271,15 @@ NB_MODULE(_core, m) {
         "n_outputs"_a, "paired"_a, "dtype"_a, "level"_a);
   m.def("masked_model", &masked_model, nb::kw_only(), "n_features"_a, "mask_pointers"_a,
         "mask_inputs"_a, "projection_pointers"_a, "values"_a, "group_size"_a, "offsets"_a,
-        "amplitudes"_a, "n_outputs"_a, "paired"_a, "rectified"_a = false, "dtype"_a, "level"_a);
+        "amplitudes"_a, "n_outputs"_a, "paired"_a, "relu"_a = false, "dtype"_a, "level"_a);
   m.def("fastfood_model", &fastfood_model, nb::kw_only(), "n_features"_a, "signs"_a,
         "gaussian_diag"_a, "permutation"_a, "row_scale"_a, "kept_pointers"_a, "kept_rows"_a,
         nb::arg("centres").none(), "offsets"_a, "amplitudes"_a, "n_outputs"_a, "paired"_a,
         "dtype"_a, "level"_a);
   m.def("finish_phases", &finish_phases<float>, exact("phases"), exact("offsets"),
-        exact("amplitudes"), exact("out"), "paired"_a, "level"_a, "rectified"_a);
+        exact("amplitudes"), exact("out"), "paired"_a, "level"_a, "relu"_a);
   m.def("finish_phases", &finish_phases<double>, exact("phases"), exact("offsets"),
-        exact("amplitudes"), exact("out"), "paired"_a, "level"_a, "rectified"_a);
+        exact("amplitudes"), exact("out"), "paired"_a, "level"_a, "relu"_a);
   m.def("cosine_turns", &trigonometric<float, false>, exact("phases"), "level"_a);
   m.def("cosine_turns", &trigonometric<double, false>, exact("phases"), "level"_a);
   m.def("sine_turns", &trigonometric<float, true>, exact("phases"), "level"_a);

@@ -61,7 +61,7 @@ Model<T>::Model(std::unique_ptr<Structure<T>> structure, const Outputs& outputs,
       n_projections_(outputs.n_projections()),
       n_outputs_(static_cast<int32_t>(outputs.n_outputs)),
       paired_(outputs.paired),
-      rectified_(outputs.rectified),
+      relu_(outputs.relu),
       offsets_(offset_turns_of<T>(outputs)),
       amplitudes_(packed_amplitudes_of<T>(outputs)),
       kernels_(kernels) {}
@@ -117,7 +117,7 @@ bool Model<T>::run_rows(const Input<T>& X, const Head<T>* head, T* out) const {
     structure_->run_row(x.data(), scratch.data(), phases.data());
     T* row = head != nullptr ? features.data() : out + i * n_outputs_;
     kernels_.finish_row(phases.data(), offsets_.data(), amplitudes_.data(), n_projections_,
-                        n_outputs_, paired_, rectified_, row);
+                        n_outputs_, paired_, relu_, row);
     if (head == nullptr) continue;
     for (int64_t c = 0; c < head->n_scores; c++) {
       out[i * head->n_scores + c] =
@@ -191,7 +191,7 @@ bool Model<T>::run_panel(const Batch& batch, int64_t panel, bool is_last, Worksp
   sink.n_samples = count;
   sink.n_outputs = n_outputs_;
   sink.paired = paired_;
-  sink.rectified = rectified_;
+  sink.relu = relu_;
   sink.amplitudes = amplitudes_.data();
   if (batch.prefetch_bytes > 0 && !is_last) {
     sink.next_input = reinterpret_cast<const char*>(X.data + (first + width) * X.row_stride);

@@ -25,10 +25,10 @@ Buffer<T> turns_of(std::span<const double> radians) {
 }
 
 // Offsets lose their whole turns: sums that start near zero round less. Only a cosine can spare
-// them: rectified maps keep theirs.
+// them: relu maps keep theirs.
 template <class T>
 Buffer<T> offset_turns_of(const Outputs& outputs) {
-  if (outputs.rectified) return turns_of<T>(outputs.offsets);
+  if (outputs.relu) return turns_of<T>(outputs.offsets);
   Buffer<T> turns(outputs.n_projections());
   for (int32_t k = 0; k < outputs.n_projections(); k++) {
     const long double exact = static_cast<long double>(outputs.offsets[size_t(k)]) / kTwoPi;
@@ -37,10 +37,10 @@ Buffer<T> offset_turns_of(const Outputs& outputs) {
   return turns;
 }
 
-// Amplitudes of rectified maps take back the division of the phase by 2 pi.
+// Amplitudes of relu maps take back the division of the phase by 2 pi.
 template <class T>
 Buffer<T> packed_amplitudes_of(const Outputs& outputs) {
-  const long double factor = outputs.rectified ? kTwoPi : 1;
+  const long double factor = outputs.relu ? kTwoPi : 1;
   Buffer<T> amplitudes(outputs.n_projections());
   for (int32_t k = 0; k < outputs.n_projections(); k++) {
     amplitudes[k] = static_cast<T>(factor * outputs.amplitudes[size_t(k)]);

@@ -72,8 +72,8 @@ void require(bool holds, const char* message) {
   if (!holds) throw std::invalid_argument(message);
 }
 
-void require_single_if(bool rectified, bool paired) {
-  require(!(rectified && paired), "rectified features have no sine: paired must be false");
+void require_single_if(bool relu, bool paired) {
+  require(!(relu && paired), "relu features have no sine: paired must be false");
 }
 
 void check(const Outputs& outputs) {
@@ -86,7 +86,7 @@ void check(const Outputs& outputs) {
   require(outputs.paired ? (n_outputs == 2 * n_projections || n_outputs == 2 * n_projections - 1)
                          : n_outputs == n_projections,
           "n_outputs does not fit the number of projections");
-  require_single_if(outputs.rectified, outputs.paired);
+  require_single_if(outputs.relu, outputs.paired);
   require_finite(outputs.offsets, "offsets must be finite");
   require_finite(outputs.amplitudes, "amplitudes must be finite");
 }

@@ -159,7 +159,7 @@ void check_non_finite(const Map<T>& map, const std::vector<int64_t>& row_counts)
 }
 
 // The largest finite inputs overflow the phase: the result must still be a bounded number, or one
-// that is positive or infinite, but not NaN, if the map is rectified.
+// that is positive or infinite, but not NaN, if the map is relu.
 template <class T>
 void check_huge_inputs(const Map<T>& map) {
   for_each_level<T>([&](const KernelTable<T>& kernels) {
@@ -171,7 +171,7 @@ void check_huge_inputs(const Map<T>& map) {
       }
       bool legal = model.transform({X.data(), n, map.n_features, map.n_features, 1}, out.data(), 1);
       for (const T value : out) {
-        legal = legal && (map.outputs.rectified ? value >= 0 : std::fabs(value) <= 1);
+        legal = legal && (map.outputs.relu ? value >= 0 : std::fabs(value) <= 1);
       }
       expect(legal, "%s %s %s n=%d: huge inputs", kernels.level, kTypeName<T>, map.name.c_str(),
              int(n));

@@ -2,7 +2,7 @@
 //
 // Tolerances are the promised bounds, never tuned (cpp/README.md):
 //   whole map: amplitude * (cosine bound + 2 pi u (m + 2) (sum |w_i x_i| + |b|)), phases in turns;
-//   rectified: amplitude * 2 pi u (m + 4) (sum |w_i x_i| + |b|).
+//   relu: amplitude * 2 pi u (m + 4) (sum |w_i x_i| + |b|).
 #pragma once
 
 #include <algorithm>
@@ -66,7 +66,7 @@ struct Map {
   virtual ~Map() = default;
   virtual cerf::Model<T> model(const KernelTable<T>&) const = 0;
   // In turns, offsets included: phases of one row and the bound of their errors, which for a
-  // rectified map has the two roundings of the amplitude and of the product with it as well.
+  // relu map has the two roundings of the amplitude and of the product with it as well.
   virtual void phases(const T* x, Real* phases, Real* errors) const = 0;
 };
 
@@ -80,7 +80,7 @@ struct Expected {
 template <class T>
 std::pair<Real, Real> feature_of(const Outputs& outputs, size_t column, Real phase, Real error) {
   const Real amplitude = outputs.amplitudes[outputs.paired ? column / 2 : column];
-  if (outputs.rectified) {
+  if (outputs.relu) {
     return {amplitude * kTwoPi * std::max(phase, Real(0)), amplitude * kTwoPi * error};
   }
   const Real angle = kTwoPi * (phase - std::round(phase));

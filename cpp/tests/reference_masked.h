@@ -33,7 +33,7 @@ struct MaskedCase : Map<T> {
 
   void phases(const T* x, Real* phases, Real* errors) const override {
     const double* block = values.data();
-    const int64_t n_more_roundings = this->outputs.rectified ? 4 : 2;
+    const int64_t n_more_roundings = this->outputs.relu ? 4 : 2;
     for (size_t m = 0; m + 1 < mask_pointers.size(); m++) {
       const int64_t n_inputs = mask_pointers[m + 1] - mask_pointers[m];
       const int64_t first = projection_pointers[m], count = projection_pointers[m + 1] - first;
@@ -89,9 +89,9 @@ MaskedCase<T> full_mask_case(int32_t n_features, int32_t n_projections) {
 }
 
 template <class T>
-MaskedCase<T> rectified(MaskedCase<T> map) {
-  map.name += " rectified";
-  map.outputs.rectified = true;
+MaskedCase<T> relu(MaskedCase<T> map) {
+  map.name += " relu";
+  map.outputs.relu = true;
   return map;
 }
 

@@ -62,7 +62,7 @@ void hadamard() {
 
 // What sparse rows go through: two operations, each rounded once, so the bits are known.
 template <class T>
-void rectified_finish_row() {
+void relu_finish_row() {
   for (int32_t n = 1; n <= 40; n++) {
     Random random(static_cast<uint64_t>(n));
     std::vector<T> phases, offsets, amplitudes, exact;
@@ -76,7 +76,7 @@ void rectified_finish_row() {
       std::vector<T> out(static_cast<size_t>(n));
       kernels.finish_row(phases.data(), offsets.data(), amplitudes.data(), n, n, false, true,
                          out.data());
-      expect(out == exact, "%s %s finish_row n=%d, rectified", kernels.level, kTypeName<T>, n);
+      expect(out == exact, "%s %s finish_row n=%d, relu", kernels.level, kTypeName<T>, n);
     });
   }
 }
@@ -88,6 +88,6 @@ void test_kernels() {
   cosine_and_sine<double>();
   hadamard<float>();
   hadamard<double>();
-  rectified_finish_row<float>();
-  rectified_finish_row<double>();
+  relu_finish_row<float>();
+  relu_finish_row<double>();
 }

@@ -53,7 +53,7 @@ void masked_maps() {
   // Equal to the number of projections in the last 32 bits alone.
   expect_refused(map, "n_outputs", [](Case& m) { m.outputs.n_outputs += int64_t(1) << 32; });
   expect_refused(map, "no sine", [](Case& m) {
-    m.outputs.paired = m.outputs.rectified = true;
+    m.outputs.paired = m.outputs.relu = true;
     m.outputs.n_outputs *= 2;
   });
 }

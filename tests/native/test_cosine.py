@@ -176,7 +176,7 @@ def test_finish_phases_adds_the_offsets_and_multiplies_by_the_amplitudes(dtype, 
 @each_level
 @each_dtype
 @pytest.mark.parametrize("n", [1, 3, 8, 17])
-def test_finish_phases_of_rectified_maps_takes_positive_parts(dtype, level, n):
+def test_finish_phases_of_relu_maps_takes_positive_parts(dtype, level, n):
     rng = np.random.default_rng(n)
     phases, offsets, amplitudes = (rng.uniform(-2, 2, s).astype(dtype) for s in [(4, n), n, n])
     out = np.empty((4, n), dtype)

@@ -302,12 +302,12 @@ def test_finish_phases_refuses_columns_that_are_not_contiguous():
         )
 
 
-def test_rectified_features_cannot_be_paired():
-    message = "rectified features have no sine: paired must be false"
+def test_relu_features_cannot_be_paired():
+    message = "relu features have no sine: paired must be false"
     paired = {"paired": True, "n_outputs": 2 * len(MASKED.offsets)}
-    assert build(MASKED, **paired, rectified=False)
+    assert build(MASKED, **paired, relu=False)
     with pytest.raises(ValueError, match=message):
-        build(MASKED, **paired, rectified=True)
+        build(MASKED, **paired, relu=True)
     with pytest.raises(ValueError, match=message):
         _native.finish_phases(
             np.zeros((3, 4)), *np.zeros((2, 4)), np.zeros((3, 8)), True, LEVEL, True

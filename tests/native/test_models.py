@@ -23,15 +23,15 @@ MAPS = {
         27, 32, 3, pairing, kept_fraction=0.4, **options
     ),
 }
-# Rectified maps have single outputs.
+# Relu maps have single outputs.
 RECTIFIED = {
-    "rectified_independent": lambda **options: masked_map(37, 21, 1, 1, rectified=True, **options),
-    "rectified_grouped": lambda **options: masked_map(45, 11, 1, 8, rectified=True, **options),
-    "rectified_shared": lambda **options: masked_map(37, 29, 8, 4, rectified=True, **options),
+    "relu_independent": lambda **options: masked_map(37, 21, 1, 1, relu=True, **options),
+    "relu_grouped": lambda **options: masked_map(45, 11, 1, 8, relu=True, **options),
+    "relu_shared": lambda **options: masked_map(37, 29, 8, 4, relu=True, **options),
 }
 ALL_MAPS = MAPS | RECTIFIED
 each_cosine_map = pytest.mark.parametrize("kind", MAPS)
-each_rectified_map = pytest.mark.parametrize("kind", RECTIFIED)
+each_relu_map = pytest.mark.parametrize("kind", RECTIFIED)
 each_map = pytest.mark.parametrize("kind", ALL_MAPS)
 # Around the one-row form, the panel widths of both types (32, 64) and the Fastfood widths.
 ROW_COUNTS = (1, 2, 5, 6, 11, 12, 23, 24, 25, 31, 32, 33, 63, 64, 65, 70)
@@ -68,9 +68,9 @@ def test_any_number_of_rows_is_within_the_bound(kind, pairing, dtype, level):
 
 @each_level
 @each_dtype
-@each_rectified_map
+@each_relu_map
 @pytest.mark.parametrize("turns", [1, 300])
-def test_any_number_of_rows_of_a_rectified_map_is_within_the_bound(kind, turns, dtype, level):
+def test_any_number_of_rows_of_a_relu_map_is_within_the_bound(kind, turns, dtype, level):
     assert_within_bound(RECTIFIED[kind](turns=turns), dtype, level, ROW_COUNTS)
 
 
@@ -79,8 +79,8 @@ def test_any_number_of_rows_of_a_rectified_map_is_within_the_bound(kind, turns, 
 @pytest.mark.parametrize("group_size", [1, 4, 16])
 @pytest.mark.parametrize("per_mask", [1, 2, 3, 17])
 @pytest.mark.parametrize("n_features", [1, 61, 500])
-def test_rectified_map_of_any_grouping(n_features, per_mask, group_size, dtype, level):
-    case = masked_map(n_features, 35, per_mask, group_size, holes=True, rectified=True)
+def test_relu_map_of_any_grouping(n_features, per_mask, group_size, dtype, level):
+    case = masked_map(n_features, 35, per_mask, group_size, holes=True, relu=True)
     assert_within_bound(case, dtype, level)
 
 
@@ -174,8 +174,8 @@ def test_huge_finite_inputs_give_bounded_numbers(kind, dtype, level):
 
 @each_level
 @each_dtype
-@each_rectified_map
-def test_huge_finite_inputs_of_a_rectified_map_give_no_nan(kind, dtype, level):
+@each_relu_map
+def test_huge_finite_inputs_of_a_relu_map_give_no_nan(kind, dtype, level):
     model = RECTIFIED[kind]().model(_native, dtype, level)
     for n in (1, 30):
         assert (transform(model, huge_inputs(n, model)) >= 0).all()  # infinity is legal

@@ -21,7 +21,7 @@ MAPS = {
     "independent": masked_map(12, 128, 1, 1),
     "fastfood": fastfood_map(12, 16, 8),
     "odd": dense_map(12, 127, "single"),
-    "rectified": masked_map(12, 128, 4, 1, rectified=True),
+    "relu": masked_map(12, 128, 4, 1, relu=True),
 }
 
 

@@ -16,8 +16,8 @@ MAPS = {
     "independent": masked_map(37, 61, 1, 1, "single"),
     "grouped": masked_map(45, 11, 1, 8, "paired"),
     "shared": masked_map(37, 29, 8, 4, "odd"),
-    "rectified_independent": masked_map(37, 61, 1, 1, rectified=True),
-    "rectified_shared": masked_map(37, 29, 8, 4, rectified=True),
+    "relu_independent": masked_map(37, 61, 1, 1, relu=True),
+    "relu_shared": masked_map(37, 29, 8, 4, relu=True),
     "fastfood": fastfood_map(27, 32, 3, "odd", kept_fraction=0.4, centred=True),
 }
 each_map = pytest.mark.parametrize("kind", MAPS)

@@ -22,7 +22,7 @@ MAPS = {
     "dense": dense_map(40, 33, "odd"),
     "independent": masked_map(200, 33, 1, 1),
     "shared": masked_map(60, 32, 16, 4, "paired"),
-    "rectified": masked_map(60, 33, 16, 4, rectified=True),
+    "relu": masked_map(60, 33, 16, 4, relu=True),
     "fastfood": fastfood_map(50, 64, 2, "odd"),
 }
 

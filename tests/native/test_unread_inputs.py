@@ -16,7 +16,7 @@ N_READ, N_FEATURES = 20, 150
 MAPS = {
     "independent": masked_map(N_READ, 33, 1, 1),
     "shared": masked_map(N_READ, 40, 8, 1, "odd"),
-    "rectified": masked_map(N_READ, 33, 8, 1, rectified=True),
+    "relu": masked_map(N_READ, 33, 8, 1, relu=True),
 }
 # Where the inputs that are read lie: whole cache lines without any, lines with one, with some.
 PLACES = {

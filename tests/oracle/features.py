@@ -1,7 +1,7 @@
 r"""Slow oracle of the native feature maps: phases and features in long double, with error bounds.
 
 A map is ``amplitude * cos(2 pi t)``, or the cosine and the sine of one phase t when it is paired;
-t is in turns. A rectified map is ``amplitude * 2 pi max(t, 0)``. The oracle reads what the native
+t is in turns. A relu map is ``amplitude * 2 pi max(t, 0)``. The oracle reads what the native
 core reads (float64 radians, float32 or float64 inputs), keeps 64 bits of mantissa, and reduces t by
 whole turns before the cosine, which is exact.
 
@@ -15,7 +15,7 @@ additions). So it is off by ``u (m + 2) (sum |w_i x_i| + |b|)`` turns in any ord
 fused or not, and the feature by ``amplitude * (i + 2 pi u (m + 2) (sum |w_i x_i| + |b|))``;
 the roundings of the amplitude and of the last product fit into the slack of (i).
 
-(iii) A rectified map is ``amplitude * 2 pi max(t, 0)``. The positive part is exact and enlarges no
+(iii) A relu map is ``amplitude * 2 pi max(t, 0)``. The positive part is exact and enlarges no
 error, but nothing hides the roundings of the amplitude (times 2 pi) and of the last product, which
 meet at most ``sum |w_i x_i| + |b|``: ``amplitude * 2 pi u (m + 4) (sum |w_i x_i| + |b|)``.
 
@@ -77,16 +77,16 @@ def linear_phases(
     frequencies: NDArray,
     offsets: NDArray,
     n_active: ArrayLike,
-    rectified: bool = False,
+    relu: bool = False,
 ) -> Phases:
     """``X @ frequencies + offsets``, radians to turns; n_active is the m of each projection.
 
-    The roundings of a rectified map include the last two, see (iii).
+    The roundings of a relu map include the last two, see (iii).
     """
     inputs, weights = long(X), long(frequencies)
     turns = (inputs @ weights + long(offsets)) / TWO_PI
     sizes = (np.abs(inputs) @ np.abs(weights) + np.abs(long(offsets))) / TWO_PI
-    return Phases(turns, (long(n_active) + (4 if rectified else 2)) * sizes)
+    return Phases(turns, (long(n_active) + (4 if relu else 2)) * sizes)
 
 
 def masked_phases(
@@ -96,7 +96,7 @@ def masked_phases(
     projection_pointers: NDArray,
     values: NDArray,
     offsets: NDArray,
-    rectified: bool = False,
+    relu: bool = False,
 ) -> Phases:
     """Write the blocks of all masks into a dense matrix, input by input."""
     frequencies = np.zeros((X.shape[1], len(offsets)))
@@ -110,7 +110,7 @@ def masked_phases(
                 n_active[k] += 1
                 at += 1
     assert at == len(values)
-    return linear_phases(X, frequencies, offsets, n_active, rectified)
+    return linear_phases(X, frequencies, offsets, n_active, relu)
 
 
 def fastfood_phases(
@@ -169,13 +169,13 @@ def _columns(amplitudes: NDArray, paired: bool, n_outputs: int) -> NDArray:
     return np.arange(n_outputs) // (2 if paired else 1)
 
 
-def rectified_features(phases: Phases, amplitudes: NDArray) -> NDArray:
+def relu_features(phases: Phases, amplitudes: NDArray) -> NDArray:
     """``amplitude * max(radians, 0)``, one column a projection."""
     radians = TWO_PI * phases.turns
     return long(amplitudes) * np.where(radians > 0, radians, 0)
 
 
-def rectified_bound(phases: Phases, amplitudes: NDArray, dtype: str) -> NDArray:
+def relu_bound(phases: Phases, amplitudes: NDArray, dtype: str) -> NDArray:
     """Bound (iii) for every output."""
     return long(amplitudes) * TWO_PI * UNIT[dtype] * phases.roundings
 

@@ -17,8 +17,8 @@ from oracle.features import (
     features,
     linear_phases,
     masked_phases,
-    rectified_bound,
-    rectified_features,
+    relu_bound,
+    relu_features,
 )
 
 PAIRINGS = ("single", "paired", "odd")
@@ -36,13 +36,13 @@ class RandomMap:
     n_outputs: int
     n_features: int
     phases: Callable[[NDArray], Phases]
-    rectified: bool = False
+    relu: bool = False
 
     def native_arguments(self, **changes: Any) -> dict[str, Any]:
         """Arguments without dtype and level; tests of errors change some of them."""
         names = ("offsets", "amplitudes", "n_outputs", "paired")
         arguments = self.arguments | {name: getattr(self, name) for name in names}
-        return arguments | ({"rectified": True} if self.rectified else {}) | changes
+        return arguments | ({"relu": True} if self.relu else {}) | changes
 
     def model(self, native: ModuleType, dtype: str, level: str) -> Any:
         constructor = getattr(native, self.constructor)
@@ -53,9 +53,9 @@ class RandomMap:
 
     def features_and_bound(self, X: NDArray, dtype: str) -> tuple[NDArray, NDArray]:
         phases, outputs = self.phases(X), (self.amplitudes, self.paired, self.n_outputs)
-        if self.rectified:
-            exact = rectified_features(phases, self.amplitudes)
-            return exact, rectified_bound(phases, self.amplitudes, dtype)
+        if self.relu:
+            exact = relu_features(phases, self.amplitudes)
+            return exact, relu_bound(phases, self.amplitudes, dtype)
         return features(phases, *outputs), feature_bound(phases, *outputs, dtype)
 
 
@@ -99,7 +99,7 @@ def masked_map(
     *,
     holes: bool = False,
     turns: float = 1.0,
-    rectified: bool = False,
+    relu: bool = False,
 ) -> RandomMap:
     """About a third of the groups in every mask, at least one input; holes: groups not whole."""
     rng = np.random.default_rng([n_features, n_projections, per_mask, group_size])
@@ -130,10 +130,8 @@ def masked_map(
         arguments,
         **outputs,
         n_features=n_features,
-        phases=lambda X: masked_phases(
-            X, **oracle, offsets=outputs["offsets"], rectified=rectified
-        ),
-        rectified=rectified,
+        phases=lambda X: masked_phases(X, **oracle, offsets=outputs["offsets"], relu=relu),
+        relu=relu,
     )
 
 

@@ -54,7 +54,7 @@ class Model {
 
   std::unique_ptr<Structure<T>> structure_;
   int32_t n_features_, n_projections_, n_outputs_;
-  bool paired_, rectified_;
+  bool paired_, relu_;
   Buffer<T> offsets_, amplitudes_;
   const KernelTable<T>& kernels_;
 };

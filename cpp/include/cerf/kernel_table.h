@@ -27,9 +27,9 @@ struct KernelTable {
   void (*grouped_row)(const RowGroupedLayout<T>&, const T* x, T* phases);
   void (*fastfood_row)(const FastfoodLayout<T>&, const T* x, T* scratch, T* phases);
   // out = amplitude * cos(2 pi (phase + offset)), and the sine beside it if paired; or
-  // amplitude * max(phase + offset, 0) if rectified.
+  // amplitude * max(phase + offset, 0) if relu.
   void (*finish_row)(const T* phases, const T* offsets, const T* amplitudes, int32_t n_projections,
-                     int32_t n_outputs, bool paired, bool rectified, T* out);
+                     int32_t n_outputs, bool paired, bool relu, T* out);
   T (*dot)(const T* a, const T* b, int32_t n);
 
   // For tests and for the benchmark.

@@ -3,7 +3,7 @@
 // A *panel* holds the inputs that a map reads, of a few samples, transposed: one row has one input
 // of `width` samples.
 // Phases are in turns (radians / 2 pi); a map is amplitude * cos(2 pi phase), or the cosine and
-// the sine of one phase when it is paired, or 2 pi amplitude * max(phase, 0) when it is rectified.
+// the sine of one phase when it is paired, or 2 pi amplitude * max(phase, 0) when it is relu.
 #pragma once
 
 #include <cstdint>
@@ -123,9 +123,9 @@ struct Sink {
   T* rows;  // (capacity, width), 64-byte aligned
   int32_t width, capacity, filled;
   int32_t n_samples, n_outputs, next_output;
-  bool paired, rectified;  // never both
-  const T* amplitudes;     // (n_projections,); times 2 pi if rectified
-  T* out;                  // (n_samples, .) or null
+  bool paired, relu;    // never both
+  const T* amplitudes;  // (n_projections,); times 2 pi if relu
+  T* out;               // (n_samples, .) or null
   int64_t out_stride;
   bool past_caches;  // lines of the output are aligned, and too many for the caches
   const T* coef;     // (n_scores, n_outputs) or null

@@ -21,7 +21,7 @@ struct Outputs {
   std::vector<double> offsets, amplitudes;  // one a projection
   int64_t n_outputs;
   bool paired;
-  bool rectified = false;  // amplitude * max(phase, 0) instead of the cosine; never paired
+  bool relu = false;  // amplitude * max(phase, 0) instead of the cosine; never paired
   int32_t n_projections() const { return static_cast<int32_t>(offsets.size()); }
 };
 
@@ -68,7 +68,7 @@ void check(const FastfoodMap&, const Outputs&);
 
 // Throws std::invalid_argument unless the condition holds.
 void require(bool holds, const char* message);
-// Rectified features have no sine.
-void require_single_if(bool rectified, bool paired);
+// Relu features have no sine.
+void require_single_if(bool relu, bool paired);
 
 }  // namespace cerf

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/cosine.h"
-#include "kernels/rectifier.h"
+#include "kernels/relu.h"
 #include "kernels/vector.h"
 
 namespace cerf::CERF_LEVEL {
@@ -162,7 +162,7 @@ void grouped_row(const RowGroupedLayout<T>& map, const T* x, T* phases) {
 
 template <class T>
 void finish_row(const T* phases, const T* offsets, const T* amplitudes, int32_t n_projections,
-                int32_t n_outputs, bool paired, bool rectified, T* out) {
+                int32_t n_outputs, bool paired, bool relu, T* out) {
   constexpr int w = kLanes<T, kNarrowBytes>;
   using V = Vec<T, kNarrowBytes>;
   int32_t k = 0;
@@ -178,7 +178,7 @@ void finish_row(const T* phases, const T* offsets, const T* amplitudes, int32_t 
       interleave(cosine, sine);
       store_any<T, kNarrowBytes>(out + 2 * k, cosine);
       store_any<T, kNarrowBytes>(out + 2 * k + w, sine);
-    } else if (rectified) {
+    } else if (relu) {
       store_any<T, kNarrowBytes>(out + k, positive_part<T, kNarrowBytes>(t) * a);
     } else {
       store_any<T, kNarrowBytes>(out + k, cosine_of_turns<T, kNarrowBytes>(t) * a);
@@ -194,7 +194,7 @@ void finish_row(const T* phases, const T* offsets, const T* amplitudes, int32_t 
   }
   const V padded = load_any<T, kNarrowBytes>(t);
   V first, sine{};
-  if (rectified) {
+  if (relu) {
     first = positive_part<T, kNarrowBytes>(padded);
   } else {
     cosine_and_sine<T, kNarrowBytes>(padded, first, sine);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/cosine.h"
-#include "kernels/rectifier.h"
+#include "kernels/relu.h"
 #include "kernels/vector.h"
 
 namespace cerf::CERF_LEVEL {
@@ -140,7 +140,7 @@ CERF_INLINE void emit(const Sink<T>& sink, int32_t slot, int32_t sample, T ampli
       store<T, B>(row + v * w, cosine * a);
       store<T, B>(row + sink.width + v * w, sine * a);
     }
-  } else if (sink.rectified) {
+  } else if (sink.relu) {
     T* row = sink.rows + (sink.filled + slot) * sink.width + sample;
     CERF_UNROLL for (int v = 0; v < V; v++) {
       store<T, B>(row + v * w, positive_part<T, B>(phases[v]) * a);

@@ -84,7 +84,7 @@ def masked_model(
     amplitudes: Float64Array,
     n_outputs: int,
     paired: bool,
-    rectified: bool = False,
+    relu: bool = False,
     dtype: str,
     level: str,
 ) -> Model:
@@ -92,7 +92,7 @@ def masked_model(
 
     It serves projections ``projection_pointers[m]:projection_pointers[m + 1]``. ``values`` is
     flat: mask by mask, a C-ordered block (inputs of the mask, projections of the mask).
-    ``group_size`` is a hint: inputs come in aligned groups of that many. ``rectified``:
+    ``group_size`` is a hint: inputs come in aligned groups of that many. ``relu``:
     ``amplitudes * maximum(X @ frequencies + offsets, 0)`` instead of the cosine, never paired.
     """
 
@@ -129,12 +129,12 @@ def finish_phases(
     out: FloatArray,
     paired: bool,
     level: str,
-    rectified: bool,
+    relu: bool,
     /,
 ) -> None:
     """``out[:] = features`` from phases without their offsets, all in turns (for sparse input).
 
-    Rectified: ``amplitudes * maximum(phases + offsets, 0)``, so that amplitudes of features in
+    Relu: ``amplitudes * maximum(phases + offsets, 0)``, so that amplitudes of features in
     radians come multiplied by 2 pi; never paired.
     """
 

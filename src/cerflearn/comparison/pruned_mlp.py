@@ -1,7 +1,7 @@
 r"""Baseline for learned masks: a ReLU network that is pruned to the budget in the same way.
 
 TrainingSet and pruning follow :class:`~cerflearn.CERFClassifier`, for as many steps, with features
-that are always rectified and without a kernel machine as teacher: dense at first, the weights
+that are always relu and without a kernel machine as teacher: dense at first, the weights
 with the smallest :math:`|W_{dk}| \operatorname{std}(x_d)` dropped on the way, L-BFGS where all
 rows fit in a step, Adam on mini-batches else. Settings are chosen on held-out rows by accuracy or
 squared error.

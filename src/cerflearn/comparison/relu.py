@@ -1,4 +1,4 @@
-r"""A network of rectified features with a linear head, as arrays, and its gradient."""
+r"""A network of relu features with a linear head, as arrays, and its gradient."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class FeatureMap(ABC):
         return (
             f"{type(self).__name__}(n_features={self.n_features}, "
             f"n_projections={self.n_projections}, n_outputs={self.n_outputs}, "
-            f"paired={self.paired}{', rectified=True' if self.rectified else ''})"
+            f"paired={self.paired}{', relu=True' if self.relu else ''})"
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -156,7 +156,7 @@ class FeatureMap(ABC):
         return len(self.offsets)
 
     @property
-    def rectified(self) -> bool:
+    def relu(self) -> bool:
         """Whether features are positive parts of phases, not cosines; masked maps alone can be."""
         return False
 
@@ -226,10 +226,10 @@ class FeatureMap(ABC):
     def in_turns(self, dtype: np.dtype[Any]) -> tuple[Any, FloatArray, FloatArray]:
         """``sparse_factor`` and offsets divided by 2 pi, and amplitudes, all in ``dtype``.
 
-        Amplitudes of a rectified map are multiplied by 2 pi, which takes the division back.
+        Amplitudes of a relu map are multiplied by 2 pi, which takes the division back.
         """
         turn = 2.0 * np.pi
-        scale = turn if self.rectified else 1.0
+        scale = turn if self.relu else 1.0
         return self._derived(
             ("turns", dtype.char),
             lambda: (
@@ -373,6 +373,6 @@ class FeatureMap(ABC):
         n_offsets = self.n_projections if self.offsets.any() else 0
         equal = bool((self.amplitudes == self.amplitudes[0]).all())
         n_amplitudes = 1 if equal else self.n_projections
-        trig = 0 if self.rectified else self.n_outputs
+        trig = 0 if self.relu else self.n_outputs
         outputs = stored_cost(macs=0, trig=trig, n_parameters=n_offsets + n_amplitudes)
         return self._structure_cost() + outputs

@@ -35,7 +35,7 @@ class MaskedMap(FeatureMap):
     r"""Features :math:`a \cos(\rho (\epsilon \odot \omega)^\top x + b)`; masks may be shared.
 
     Mask m reads ``mask_inputs[mask_pointers[m]:mask_pointers[m + 1]]``, ascending, and serves
-    the projections ``projection_pointers[m]:projection_pointers[m + 1]``. Rectified maps give
+    the projections ``projection_pointers[m]:projection_pointers[m + 1]``. Relu maps give
     :math:`a \max(\rho (\epsilon \odot \omega)^\top x + b, 0)` instead.
 
     Attributes
@@ -51,7 +51,7 @@ class MaskedMap(FeatureMap):
         the mask, projections of the mask).
     group_size : {1, 2, 4, 8, 16}
         Masks are made of aligned runs of so many inputs; a hint for speed only.
-    rectified : bool, default=False
+    relu : bool, default=False
         Whether column k is :math:`a_k \max(\omega_k^\top x + b_k, 0)`, a random feature of the
         arc-cosine kernel of order 1 (Cho and Saul, 2009), instead of a cosine; all projections
         or none, and not with ``paired``.
@@ -65,12 +65,12 @@ class MaskedMap(FeatureMap):
     projection_pointers: IntArray
     values: Float64Array
     group_size: int = 1
-    rectified: bool = False
+    relu: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rectified and self.paired:
-            raise ValueError("rectified=True needs paired=False: positive parts have no sine.")
+        if self.relu and self.paired:
+            raise ValueError("relu=True needs paired=False: positive parts have no sine.")
         self._freeze("mask_pointers", np.int64)
         self._freeze("mask_inputs", np.int32)
         self._freeze("projection_pointers", np.int64)
@@ -132,7 +132,7 @@ class MaskedMap(FeatureMap):
             amplitudes=self.amplitudes,
             n_outputs=self.n_outputs,
             paired=self.paired,
-            rectified=self.rectified,
+            relu=self.relu,
             dtype=dtype,
             level=level,
         )

@@ -57,8 +57,8 @@ def _run_product(feature_map: FeatureMap, block: Any, out: FloatArray) -> bool:
     phases = block @ frequencies
     phases = phases.toarray() if issparse(phases) else phases
     level = _native.current_level()
-    paired, rectified = feature_map.paired, feature_map.rectified
-    _native.finish_phases(phases, offsets, amplitudes, out, paired, level, rectified)
+    paired, relu = feature_map.paired, feature_map.relu
+    _native.finish_phases(phases, offsets, amplitudes, out, paired, level, relu)
     return True
 
 

@@ -85,7 +85,7 @@ class InputScaling:
             amplitudes=np.ones(mask.shape[1]),
             n_outputs=mask.shape[1],
             paired=False,
-            rectified=network.activation == "relu",
+            relu=network.activation == "relu",
         )
 
     def importances(self, frequencies: FloatArray, head_coef: FloatArray) -> Float64Array:

@@ -1,4 +1,4 @@
-// The positive part of a phase, for rectified maps.
+// The positive part of a phase, for relu maps.
 //
 // NumPy: np.maximum(t, 0), and 0 for NaN (a phase that overflowed both ways). Exact.
 #pragma once
