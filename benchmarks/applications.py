@@ -76,7 +76,7 @@ def make_map(arm: str, size: int, n_inputs: int, gamma: float) -> Any:
     if arm == "default":
         return MaskedFourierFeatures(macs=macs, gamma=gamma)
     untrained = {"selector": "random"} if arm == "untrained" else {}
-    return MaskedCERF.paper_setting(n_components=size, gamma=gamma, **untrained)
+    return MaskedCERF.paper_setting(mask_law="fixed", n_components=size, gamma=gamma, **untrained)
 
 
 def run_seed(task: str, name: str, seed: int) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,13 +74,14 @@ def feature_map(
     setting = {"macs": macs, "gamma": gamma, "random_state": seed} | parameters
     ours = {key: value for key, value in setting.items() if key != "gamma"}
     dense = {key: setting[key] for key in ("macs", "gamma", "random_state")} | {"paired": False}
+    paper = partial(MaskedCERF.paper_setting, mask_law="fixed")  # what the results were made with
     makers: dict[str, Callable[[], Any]] = {
         "rff": lambda: RandomFourierFeatures(**dense),
         "orthogonal": lambda: RandomFourierFeatures(orthogonal=True, **dense),
-        "untrained": lambda: MaskedCERF.paper_setting(selector="random", **setting),
-        "cerf": lambda: MaskedCERF.paper_setting(**setting),
-        "cerf as printed": lambda: MaskedCERF.paper_setting(normalize=None, **setting),
-        "greedy": lambda: MaskedCERF.paper_setting(selector="greedy", **setting),
+        "untrained": lambda: paper(selector="random", **setting),
+        "cerf": lambda: paper(**setting),
+        "cerf as printed": lambda: paper(normalize=None, **setting),
+        "greedy": lambda: paper(selector="greedy", **setting),
         "default": lambda: MaskedFourierFeatures(**ours),
         "greedy labels": lambda: MaskedCERF(selector="greedy", teacher="labels", **ours),
         "nystroem": lambda: Nystroem(

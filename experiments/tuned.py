@@ -135,7 +135,7 @@ def rff(**parameters: Any) -> Any:
 
 def untrained(**parameters: Any) -> Any:
     """Masks of density .4 as they are drawn."""
-    return MaskedCERF.paper_setting(selector="random", **parameters)
+    return MaskedCERF.paper_setting(mask_law="fixed", selector="random", **parameters)
 
 
 def cvem(*, n_components: int, **parameters: Any) -> Any:
@@ -145,7 +145,7 @@ def cvem(*, n_components: int, **parameters: Any) -> Any:
     """
     learning = {"solver": "procrustes", "tol": 1e-2, "n_candidates": n_components}
     kept = round(0.4 * n_components)
-    return MaskedCERF.paper_setting(n_components=kept, **learning, **parameters)
+    return MaskedCERF.paper_setting(mask_law="fixed", n_components=kept, **learning, **parameters)
 
 
 def greedy(*, n_components: int, **parameters: Any) -> Any:

@@ -164,11 +164,20 @@ SELECTORS = {
         changes(
             solver=("procrustes", "admm"),
             normalize=("standardize", None),
+            prior_concentration=(None, 1e-3),
+            noise_std=(None, 0.3),
+            scale=(None, 0.3),
+            initial_proba=(0.5, 0.05),
             max_stages=(1, 20),
+            n_closing_stages=(0, 3),
             tol=(1.0, 0.0),
         )
-        | {"spectral_penalty": values("spectral_penalty", "adaptive", 100.0, solver="admm")},
-        {("spectral_penalty", "solver"): {"spectral_penalty": 0.5, "solver": "procrustes"}},
+        | {"spectral_penalty": values("spectral_penalty", "adaptive", 0.5, solver="admm")}
+        | {"e_step": values("e_step", "orthogonal", "literal", solver="admm")},
+        {
+            ("spectral_penalty", "solver"): {"spectral_penalty": 0.5, "solver": "procrustes"},
+            ("e_step", "solver"): {"e_step": "literal", "solver": "procrustes"},
+        },
         make=with_selector,
     ),
 }

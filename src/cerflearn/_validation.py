@@ -37,11 +37,13 @@ def check_number(
     above: float = -np.inf,
     at_least: float = -np.inf,
     at_most: float = np.inf,
+    below: float = np.inf,
 ) -> float:
     """Return a finite real number within bounds as a float; NumPy scalars count, bools do not."""
     if isinstance(value, Real) and not isinstance(value, bool | np.bool_):
         number = float(value)
-        if np.isfinite(number) and above < number and at_least <= number <= at_most:
+        within = above < number < below and at_least <= number <= at_most
+        if np.isfinite(number) and within:
             return number
     raise invalid(name, value, must_be)
 
@@ -112,12 +114,14 @@ class Number:
     above: float = -np.inf
     at_least: float = -np.inf
     at_most: float = np.inf
+    below: float = np.inf
     also: tuple[str | None, ...] = ()
 
     def check(self, name: str, value: Any) -> None:
         """Refuse other values."""
         if not _is_one_of(value, self.also):
-            bounds = {"above": self.above, "at_least": self.at_least, "at_most": self.at_most}
+            bounds = {"above": self.above, "at_least": self.at_least}
+            bounds |= {"at_most": self.at_most, "below": self.below}
             check_number(name, value, self.must_be, **bounds)
 
 

@@ -48,7 +48,7 @@ def masked_cerf(**keywords: Any) -> Any:
 
 def paper_setting(**keywords: Any) -> Any:
     """Masked features as in section 4 of the paper."""
-    return MaskedCERF.paper_setting(**keywords)
+    return MaskedCERF.paper_setting(mask_law="fixed", **keywords)
 
 
 def blocked_cerf(**keywords: Any) -> Any:

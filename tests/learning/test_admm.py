@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cerflearn.learning import admm as admm_module
 from cerflearn.learning.admm import admm
 from cerflearn.learning.m_step import AdmmSolver
 from cerflearn.learning.orthogonal import project_to_orthogonal
@@ -110,23 +109,21 @@ def test_warm_start_takes_fewer_iterations():
 
 
 @pytest.mark.parametrize("penalty", [20.0, "adaptive"])
-def test_over_relaxation_has_the_same_limit_in_fewer_iterations(penalty, monkeypatch):
+def test_over_relaxation_has_the_same_limit_in_fewer_iterations(penalty):
     fewer = []
     for seed in range(10):
         p = small_problem(seed, 200, 8, 8)
         p.learner = p.learner @ np.random.default_rng(seed).normal(size=(8, 8))  # correlated
         p.teacher = 3.0 * p.learner @ p.rotation.T + p.teacher
         relaxed = solve(p, penalty, tol=1e-9)
-        with monkeypatch.context() as patch:
-            patch.setattr(admm_module, "_RELAXATION", 1.0)
-            plain = solve(p, penalty, tol=1e-9)
+        plain = solve(p, penalty, tol=1e-9, relaxation=1.0)
         np.testing.assert_allclose(relaxed.rotation, plain.rotation, atol=1e-6)
         fewer.append(relaxed.n_iter / plain.n_iter)
     assert np.median(fewer) < 0.8, fewer
 
 
 def solver_problem(shape=(5, 4)):
-    """A state and statistics for the solver, with the minimiser it should approach."""
+    """A state and statistics for the solver, the minimiser it should approach, and the share."""
     p = small_problem(3, 40, *shape)
     expected = p.proba * p.learner
     zeros = np.zeros(shape[1])
@@ -135,12 +132,12 @@ def solver_problem(shape=(5, 4)):
     usable = np.ones(shape[1], dtype=bool)
     state = VariationalState(p.rotation, p.scale, p.noise, p.tau, p.concentration, usable)
     minimiser = spectral_penalised_regression(p.teacher, expected, p.scale, 2.0)
-    return state, stats, minimiser
+    return state, stats, minimiser, 2.0 / np.linalg.norm(p.scale * cross, "nuc")
 
 
 def test_solver_approaches_the_minimiser_from_stage_to_stage():
-    state, stats, minimiser = solver_problem()
-    solver = AdmmSolver(2.0, orthogonal=False)
+    state, stats, minimiser, share = solver_problem()
+    solver = AdmmSolver(share, orthogonal=False)
     errors = [np.abs(solver.solve(state, stats) - minimiser).max() for _ in range(8)]
     # Stopped at a relative change of 1e-3 each time, it goes on where it stopped.
     assert errors[0] < 0.05
@@ -148,12 +145,27 @@ def test_solver_approaches_the_minimiser_from_stage_to_stage():
 
 
 def test_solver_projects_to_the_orthogonal_group_by_default():
-    state, stats, minimiser = solver_problem()
-    solver = AdmmSolver(2.0)
+    state, stats, minimiser, share = solver_problem()
+    solver = AdmmSolver(share)
     for _ in range(8):
         rotation = solver.solve(state, stats)
     assert orthogonality_defect(rotation) < 1e-14 * 10
     np.testing.assert_allclose(rotation, project_to_orthogonal(minimiser), atol=1e-3)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.9, "adaptive"])
+def test_the_unit_of_the_penalty_does_not_depend_on_the_number_of_rows(share):
+    state, stats, _, _ = solver_problem()
+    once = AdmmSolver(share, orthogonal=False).solve(state, stats)
+    twice = AdmmSolver(share, orthogonal=False).solve(state, stats.merge(stats))
+    np.testing.assert_allclose(twice, once, atol=1e-12)
+
+
+def test_from_the_largest_penalty_on_the_rotation_is_zero():
+    p = small_problem(2, 40, 4, 4)
+    largest = np.linalg.norm(p.scale * p.teacher.T @ (p.proba * p.learner), "nuc")
+    assert np.abs(solve(p, 0.999 * largest).rotation).max() > 1e-6
+    np.testing.assert_allclose(solve(p, 1.001 * largest).rotation, 0.0, atol=1e-9)
 
 
 def test_iterations_are_limited_and_reported():

@@ -20,8 +20,8 @@ from oracle.problems import planted_problem
 SOLVERS = [
     {"solver": "procrustes"},
     {"solver": "admm"},
-    {"solver": "admm", "orthogonal_e_step": False},
-    {"solver": "admm", "spectral_penalty": 50.0},
+    {"solver": "admm", "e_step": "literal"},
+    {"solver": "admm", "spectral_penalty": 0.05},
 ]
 
 
@@ -275,7 +275,7 @@ def test_stages_stop_at_tolerance_and_are_reported():
     result = fit_cvem(
         rows_of(teacher, learner),
         max_stages=200,
-        n_fixed_stages=2,
+        n_closing_stages=2,
         tol=1e-3,
         on_stage=stages.append,
     )
@@ -287,7 +287,7 @@ def test_stages_stop_at_tolerance_and_are_reported():
     moving = result.lower_bounds[: result.n_iter - 2]
     assert abs(moving[-1] - moving[-2]) < 1e-3 * 300 * 8
     assert (np.abs(np.diff(moving[:-1])) >= 1e-3 * 300 * 8).all()
-    short = fit_cvem(rows_of(teacher, learner), max_stages=2, n_fixed_stages=0, tol=0.0)
+    short = fit_cvem(rows_of(teacher, learner), max_stages=2, n_closing_stages=0, tol=0.0)
     assert not short.converged
     assert short.n_iter == 2
 
@@ -298,9 +298,9 @@ def test_last_stages_keep_the_rotation_which_is_then_orthogonal():
     fit_cvem(
         rows_of(teacher, learner),
         solver="admm",
-        orthogonal_e_step=False,
+        e_step="literal",
         max_stages=3,
-        n_fixed_stages=2,
+        n_closing_stages=2,
         tol=0.0,
         on_stage=stages.append,
     )

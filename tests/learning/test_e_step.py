@@ -11,14 +11,20 @@ from scipy.special import logit, xlogy
 from cerflearn.learning.e_step import (
     TILE_ROWS,
     bernoulli_from_logit,
-    damped_selection_proba,
     expected_log_proba,
     log_odds,
     selection_proba,
+    sweep_selection_proba,
     update_beta_posterior,
 )
 from cerflearn.learning.state import VariationalState
-from oracle.cvem import beta_integrals, bound, damped_sweeps, posterior_by_enumeration
+from oracle.cvem import (
+    beta_integrals,
+    bound,
+    parallel_sweeps,
+    posterior_by_enumeration,
+    sweeps_in_turn,
+)
 from oracle.problems import SHAPES, small_problem
 
 quick = settings(max_examples=25, deadline=None, derandomize=True)
@@ -63,43 +69,52 @@ def test_beta_posterior_stays_proper_when_rounding_exceeds_the_number_of_samples
 
 @quick
 @given(seed=seeds, shape=st.sampled_from(SHAPES), n_sweeps=st.integers(1, 4))
-def test_damped_sweeps_follow_the_equations_for_any_rotation(seed, shape, n_sweeps):
-    p = small_problem(seed, 3, *shape)
-    p.rotation = np.random.default_rng(seed).normal(size=shape)
+def test_sweeps_follow_the_equations_for_any_rotation(seed, shape, n_sweeps):
+    p, start = any_rotation(seed, 3, shape)
     state = state_of(p, orthogonal=False)
     odds = log_odds(state)
-    expected = damped_sweeps(
-        *(p.teacher, p.learner, p.rotation, p.scale, p.noise, odds),
-        *(state.feature_proba, n_sweeps, 0.4),
+    point = (p.teacher, p.learner, p.rotation, p.scale, p.noise, odds)
+    expected = sweeps_in_turn(*point, start, n_sweeps)
+    before = start.copy()
+    proba, entropy = sweep_selection_proba(
+        p.teacher @ p.rotation, p.learner, odds, state, p.rotation.T @ p.rotation, start, n_sweeps
     )
-    overlap = p.rotation.T @ p.rotation
-    projected = p.teacher @ p.rotation
-    proba, entropy = damped_selection_proba(
-        projected, p.learner, odds, state, overlap, n_sweeps=n_sweeps, damping=0.4
-    )
-    np.testing.assert_allclose(proba, expected, rtol=0, atol=1e-11)
+    np.testing.assert_array_equal(start, before)
+    np.testing.assert_allclose(proba, expected, rtol=0, atol=1e-10)
     direct = -(xlogy(expected, expected) + xlogy(1.0 - expected, 1.0 - expected)).sum()
-    np.testing.assert_allclose(entropy, direct, atol=1e-10)
+    np.testing.assert_allclose(entropy, direct, atol=1e-9)
 
 
-def test_undamped_orthogonal_sweep_equals_the_exact_step():
+def any_rotation(seed, n_samples, shape):
+    """Problem with a rotation that is not orthogonal, and probabilities to start from."""
+    rng = np.random.default_rng(seed)
+    p = small_problem(seed, n_samples, *shape)
+    p.rotation = rng.normal(size=shape)
+    return p, rng.uniform(0.01, 0.99, size=p.learner.shape)
+
+
+@quick
+@given(seed=seeds, shape=st.sampled_from([s for s in SHAPES if s[0] >= s[1]]))
+def test_no_sweep_lowers_the_bound_for_any_rotation(seed, shape):
+    p, start = any_rotation(seed, 2, shape)
+    state = state_of(p, orthogonal=False)
+    arguments = (p.teacher @ p.rotation, p.learner, log_odds(state), state)
+    overlap = p.rotation.T @ p.rotation
+    point = (p.teacher, p.learner, p.rotation, p.scale, p.noise)
+    probas = [start]
+    probas += [sweep_selection_proba(*arguments, overlap, start, n)[0] for n in (1, 2, 5)]
+    bounds = np.array([bound(*point, proba, p.tau, p.concentration) for proba in probas])
+    assert (np.diff(bounds) >= -1e-9 * np.abs(bounds[1:])).all()
+
+
+def test_one_sweep_with_an_orthogonal_rotation_is_the_exact_step():
     p = small_problem(3, 5, 6, 4)
     state = state_of(p)
     odds, projected = log_odds(state), p.teacher @ p.rotation
     exact, _ = selection_proba(projected, p.learner, odds, p.scale, p.noise)
-    sweep, _ = damped_selection_proba(
-        projected, p.learner, odds, state, np.eye(4), n_sweeps=1, damping=1.0
-    )
+    start = np.full_like(p.learner, 0.3)
+    sweep, _ = sweep_selection_proba(projected, p.learner, odds, state, np.eye(4), start, 1)
     np.testing.assert_allclose(sweep, exact, rtol=0, atol=1e-13)
-
-
-def bounds_of_sweeps(p, counts, **options):
-    """Bound of Eq. 15 after so many parallel sweeps from E[pi], by enumeration."""
-    state = state_of(p, orthogonal=False)
-    sweep = (p.teacher @ p.rotation, p.learner, log_odds(state), state, p.rotation.T @ p.rotation)
-    point = (p.teacher, p.learner, p.rotation, p.scale, p.noise)
-    probas = (damped_selection_proba(*sweep, n_sweeps=n, **options)[0] for n in counts)
-    return np.array([bound(*point, proba, p.tau, p.concentration) for proba in probas])
 
 
 def rivals_problem(seed, noise=0.1):
@@ -112,46 +127,20 @@ def rivals_problem(seed, noise=0.1):
     return p
 
 
-def test_parallel_updates_lower_the_bound_for_a_rotation_that_is_not_orthogonal():
-    for seed in range(50):
-        bounds = bounds_of_sweeps(rivals_problem(seed), range(4), damping=1.0)
-        assert bounds[1] < bounds[0] - 0.1
-        assert bounds[3] < bounds[0] - 0.1
-
-
-def test_sweeps_by_default_end_above_their_start_where_undamped_ones_end_below():
+def test_parallel_updates_lower_the_bound_where_updates_in_turn_raise_it():
     for seed in range(50):
         p = rivals_problem(seed)
-        # Half a step has 1.25 times the curvature that is safe: a sweep may lose a little.
-        start, end = bounds_of_sweeps(p, (0, 10))
-        assert end > start + 0.1
-        assert bounds_of_sweeps(p, (10,), damping=1.0) < start - 0.1
-
-
-def test_sweeps_by_default_are_ten_and_half_damped():
-    p = rivals_problem(0)
-    state = state_of(p, orthogonal=False)
-    odds = log_odds(state)
-    by_default, _ = damped_selection_proba(
-        p.teacher @ p.rotation, p.learner, odds, state, p.rotation.T @ p.rotation
-    )
-    point = (p.teacher, p.learner, p.rotation, p.scale, p.noise, odds, state.feature_proba)
-    np.testing.assert_allclose(by_default, damped_sweeps(*point, 10, 0.5), atol=1e-12)
-
-
-@quick
-@given(seed=seeds, damping=st.sampled_from([0.25, 0.5, 1.0]), common=st.floats(0.0, 3.0))
-def test_sweeps_never_lower_the_bound_where_damping_meets_the_curvature(seed, damping, common):
-    p = small_problem(seed, 1, 4, 4)
-    rng = np.random.default_rng(seed)
-    p.rotation = rng.normal(size=(4, 4)) + common * rng.normal(size=(4, 1))
-    design = p.scale * p.rotation * p.learner[0]
-    curvature = design.T @ design
-    np.fill_diagonal(curvature, 0.0)
-    # The least noise that is safe: damping times the largest eigenvalue of A is 4.
-    p.noise = np.sqrt(damping * np.linalg.eigvalsh(curvature)[-1] / 4.0)
-    bounds = bounds_of_sweeps(p, range(6), damping=damping)
-    assert (np.diff(bounds) >= -1e-9 * np.abs(bounds).max()).all()
+        odds = log_odds(state_of(p, orthogonal=False))
+        point = (p.teacher, p.learner, p.rotation, p.scale, p.noise)
+        start = np.full((1, 2), 0.3)
+        probas = [
+            start,
+            parallel_sweeps(*point, odds, start, 3),
+            sweeps_in_turn(*point, odds, start, 3),
+        ]
+        bounds = [bound(*point, proba, p.tau, p.concentration) for proba in probas]
+        assert bounds[1] < bounds[0] - 0.1
+        assert bounds[2] > bounds[0] + 0.1
 
 
 @quick

@@ -72,13 +72,21 @@ def energy_change(teacher, learner, rotation, scale, proba):
     return delta
 
 
-def damped_sweeps(teacher, learner, rotation, scale, noise, odds, start, n_sweeps, damping):
-    """Parallel updates of Eqs. 22-24, each taken only in part."""
-    proba = np.tile(start, (len(learner), 1))
+def parallel_sweeps(teacher, learner, rotation, scale, noise, odds, proba, n_sweeps):
+    """Updates of Eqs. 22-24 of all features at once, which is not coordinate ascent."""
     for _ in range(n_sweeps):
         delta = energy_change(teacher, learner, rotation, scale, proba)
-        proposal = np.exp(-np.logaddexp(0.0, delta / (2.0 * noise**2) - odds))
-        proba = (1.0 - damping) * proba + damping * proposal
+        proba = np.exp(-np.logaddexp(0.0, delta / (2.0 * noise**2) - odds))
+    return proba
+
+
+def sweeps_in_turn(teacher, learner, rotation, scale, noise, odds, proba, n_sweeps):
+    """Updates of Eqs. 22-24, one feature of one sample at a time."""
+    proba = proba.copy()
+    for _ in range(n_sweeps):
+        for k in range(learner.shape[1]):
+            delta = energy_change(teacher, learner, rotation, scale, proba)[:, k]
+            proba[:, k] = np.exp(-np.logaddexp(0.0, delta / (2.0 * noise**2) - odds[k]))
     return proba
 
 

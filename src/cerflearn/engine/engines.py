@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Generic, Protocol, TypeVar
@@ -83,7 +83,12 @@ class Engine(ABC):
         self.source = source
 
     @abstractmethod
-    def map_reduce(self, function: Callable[..., ResultT], state: object) -> ResultT:
+    def map_reduce(
+        self,
+        function: Callable[..., ResultT],
+        state: object,
+        own: Sequence[object] | None = None,
+    ) -> ResultT:
         """Merge ``function(state, *arrays)`` over all blocks, along the fixed tree.
 
         Parameters
@@ -92,7 +97,15 @@ class Engine(ABC):
             Pure and at module level, so that it can be sent to other processes.
         state : object
             What all blocks need; sent once to each worker, never changed.
+        own : sequence of object, optional
+            What each block needs for itself: one for each block, in block order, handed to the
+            function behind the arrays.
         """
+
+    def _arguments(self, index: int, own: Sequence[object] | None) -> tuple[Any, ...]:
+        """Arrays of a block, and what it has for itself."""
+        block = self.source.block(index)
+        return block if own is None else (*block, own[index])
 
     @contextmanager
     def session(self) -> Iterator[None]:
@@ -110,12 +123,17 @@ class SerialEngine(Engine):
         Where the blocks come from.
     """
 
-    def map_reduce(self, function: Callable[..., ResultT], state: object) -> ResultT:
+    def map_reduce(
+        self,
+        function: Callable[..., ResultT],
+        state: object,
+        own: Sequence[object] | None = None,
+    ) -> ResultT:
         """See :meth:`Engine.map_reduce`."""
         tree: MergeTree[ResultT] = MergeTree()
         with one_thread_blas():
             for index in range(len(self.source)):
-                tree.push(function(state, *self.source.block(index)))
+                tree.push(function(state, *self._arguments(index, own)))
         return tree.result()
 
 
@@ -138,11 +156,16 @@ class ThreadsEngine(Engine):
             raise ValueError(f"n_threads={n_threads!r} must be at least 1.")
         self.n_threads = n_threads
 
-    def map_reduce(self, function: Callable[..., ResultT], state: object) -> ResultT:
+    def map_reduce(
+        self,
+        function: Callable[..., ResultT],
+        state: object,
+        own: Sequence[object] | None = None,
+    ) -> ResultT:
         """See :meth:`Engine.map_reduce`."""
 
         def run(index: int) -> ResultT:
-            return function(state, *self.source.block(index))
+            return function(state, *self._arguments(index, own))
 
         tree: MergeTree[ResultT] = MergeTree()
         running: deque[Future[ResultT]] = deque()

@@ -19,8 +19,8 @@ from cerflearn.learning.prox import clip_singular_values, prox_spectral_norm
 
 SpectralPenalty: TypeAlias = float | Literal["adaptive"]
 
-# Over-relaxation: steps that go beyond W, away from the last V. Any value in (0, 2) converges.
-_RELAXATION = 1.7
+RELAXATION = 1.7
+"""Over-relaxation: steps that go beyond W, away from the last V. Any value in (0, 2) converges."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,16 +55,17 @@ def admm(
     dual: Float64Array | None = None,
     max_iter: int = 30,
     tol: float = 1e-3,
+    relaxation: float = RELAXATION,
 ) -> AdmmResult:
     r"""Iterate V, U and W (Eqs. 29, 30 and 32) until they agree.
 
     .. math::
-        W' &= 1.7\,W - 0.7\,V \\
+        W' &= r W + (1 - r) V \\
         V &= (cross + \mu W' + U)(gram + \mu I)^{-1} \\
         U &\leftarrow U + \mu (W' - V) \\
         W &= prox_{\alpha / \mu}(V - U / \mu)
 
-    The paper has :math:`W' = W`, with the same limit.
+    The paper has r = 1, with the same limit.
 
     Parameters
     ----------
@@ -85,6 +86,8 @@ def admm(
         Most iterations.
     tol : float, default=1e-3
         Largest :math:`|W - V| / |W|` and :math:`\mu |W - W_{old}| / |U|` at the end.
+    relaxation : float, default=1.7
+        r, in (0, 2).
 
     Notes
     -----
@@ -101,7 +104,7 @@ def admm(
     n_iter = 0
     while n_iter < max_iter and not converged:
         n_iter += 1
-        relaxed = _RELAXATION * W + (1.0 - _RELAXATION) * V
+        relaxed = relaxation * W + (1.0 - relaxation) * V
         V = scipy.linalg.cho_solve(factor, (cross + mu * relaxed + U).T, check_finite=False).T
         U = U + mu * (relaxed - V)
         previous = W

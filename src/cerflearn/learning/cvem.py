@@ -30,12 +30,15 @@ from cerflearn.learning.state import CVEMResult, Stage, VariationalState
 from cerflearn.learning.stats import (
     EStepTask,
     SufficientStats,
+    SweepTask,
     UniformTask,
     e_step_block,
+    sweep_block,
     uniform_block,
 )
 
 Solver: TypeAlias = Literal["procrustes", "admm"]
+EStep: TypeAlias = Literal["orthogonal", "literal"]
 
 
 def fit_cvem(
@@ -44,13 +47,13 @@ def fit_cvem(
     solver: Solver = "procrustes",
     normalize: Normalize = "standardize",
     spectral_penalty: SpectralPenalty = "adaptive",
-    orthogonal_e_step: bool = True,
+    e_step: EStep = "orthogonal",
     initial_proba: float = 0.5,
     prior_concentration: float | None = None,
     scale: float | None = None,
     noise_std: float | None = None,
     max_stages: int = 20,
-    n_fixed_stages: int = 3,
+    n_closing_stages: int = 3,
     tol: float = 1e-3,
     on_stage: Callable[[Stage], None] | None = None,
 ) -> CVEMResult:
@@ -65,10 +68,11 @@ def fit_cvem(
     normalize : {"standardize", "center"} or None, default="standardize"
         See :mod:`cerflearn.learning.normalization`; None is the paper as printed.
     spectral_penalty : float or "adaptive", default="adaptive"
-        :math:`\alpha` of ADMM.
-    orthogonal_e_step : bool, default=True
-        Project ADMM's rotation before each E-step, which is exact only then. False is the literal
-        reading, with a damped parallel update for which the bound may fall.
+        :math:`\alpha` of ADMM, see :class:`cerflearn.learning.m_step.AdmmSolver`.
+    e_step : {"orthogonal", "literal"}, default="orthogonal"
+        Project ADMM's rotation before each E-step, which then is exact and needs no state of the
+        samples; or leave it as it is and update the features of each sample in turn, as printed.
+        The probabilities of all samples, n_samples x n_candidates, are then kept.
     initial_proba : float, default=.5
         :math:`\nu` before the first stage.
     prior_concentration : float, optional
@@ -77,8 +81,8 @@ def fit_cvem(
         c and :math:`\sigma`, if they are to stay fixed; by default re-estimated in each stage.
     max_stages : int, default=20
         Most stages that update the rotation.
-    n_fixed_stages : int, default=3
-        Stages with a fixed rotation that follow (end of section 2.2).
+    n_closing_stages : int, default=3
+        Stages with a fixed, orthogonal rotation that follow (end of section 2.2).
     tol : float, default=1e-3
         Converged if the bound changes by less than this for each value of the teacher.
     on_stage : callable, optional
@@ -92,7 +96,8 @@ def fit_cvem(
     Notes
     -----
     With ``solver="procrustes"`` every update is exact given the others, so that the bound never
-    falls. Nothing is drawn at random: the same rows give the same bits.
+    falls. With ``e_step="literal"`` no E-step lowers it; the M-step of ADMM, whose objective is
+    another, may. Nothing is drawn at random: the same rows give the same bits.
 
     Examples
     --------
@@ -104,21 +109,27 @@ def fit_cvem(
     >>> result.feature_proba > 0.5
     array([False,  True, False, False,  True])
     """
-    rotation_solver = make_solver(solver, spectral_penalty, orthogonal_e_step)
+    rotation_solver = make_solver(solver, spectral_penalty, e_step)
     fixed = _Fixed(scale, noise_std)
     bounds: list[float] = []
-    converged = False
+    converged, probas = False, None
     with rows.session():
         normalizer = fit_normalizer(rows, normalize)
         state = _start(rows, normalizer, initial_proba, prior_concentration, fixed)
-        for keep_rotation in [False] * max_stages + [True] * n_fixed_stages:
+        state = replace(state, orthogonal=rotation_solver.orthogonal)
+        for keep_rotation in [False] * max_stages + [True] * n_closing_stages:
             if converged and not keep_rotation:
                 continue
             if keep_rotation and not state.orthogonal:
                 rotation = project_to_orthogonal(state.rotation)
                 state = replace(state, rotation=rotation, orthogonal=True)
             solve = None if keep_rotation else rotation_solver
-            stats = rows.map_reduce(e_step_block, _task(normalizer, state, solve))
+            if state.orthogonal:
+                stats = rows.map_reduce(e_step_block, _task(normalizer, state, solve))
+            else:
+                task = SweepTask(normalizer, state, initial_proba)
+                swept = rows.map_reduce(sweep_block, task, probas)
+                stats, probas = swept.stats, swept.probas
             state = _m_step(state, stats, solve, fixed)
             bound = lower_bound(state, stats)
             if not keep_rotation and bounds:
@@ -140,14 +151,17 @@ def fit_cvem(
     )
 
 
-def make_solver(
-    solver: Solver, spectral_penalty: SpectralPenalty, orthogonal_e_step: bool
-) -> RotationSolver:
+def make_solver(solver: Solver, spectral_penalty: SpectralPenalty, e_step: EStep) -> RotationSolver:
     """Return the M-step that ``solver`` names; parameters as in :func:`fit_cvem`."""
+    if spectral_penalty != "adaptive" and not 0.0 <= spectral_penalty < 1.0:
+        raise ValueError(
+            f"spectral_penalty={spectral_penalty!r} must be 'adaptive' or in [0, 1): from 1 on the "
+            "rotation is zero."
+        )
     if solver == "procrustes":
         return ProcrustesSolver()
     if solver == "admm":
-        return AdmmSolver(spectral_penalty, orthogonal=orthogonal_e_step)
+        return AdmmSolver(spectral_penalty, orthogonal=e_step == "orthogonal")
     raise ValueError(f"solver={solver!r} must be 'procrustes' or 'admm'.")
 
 
@@ -189,7 +203,6 @@ def _task(
         state,
         with_cross=solver is not None,
         with_gram=solver is not None and solver.needs_gram,
-        overlap=None if state.orthogonal else state.rotation.T @ state.rotation,
     )
 
 

@@ -7,7 +7,7 @@ Eq. 21 is meant with :math:`W` where :math:`W^\top` is printed, and the left sid
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import digamma
+from scipy.special import digamma, expit
 
 from cerflearn._typing import Float64Array
 from cerflearn.learning.state import VariationalState
@@ -18,6 +18,10 @@ _NEVER = -1e4
 
 TILE_ROWS = 512
 """Rows of one call: products of that many factors of at most 2 stay below the largest float64."""
+
+
+SWEEPS = 10
+"""Times that each feature of a sample is updated in an E-step whose rotation is not orthogonal."""
 
 
 def expected_log_proba(beta_posterior: Float64Array) -> tuple[Float64Array, Float64Array]:
@@ -121,25 +125,24 @@ def bernoulli_from_logit(logit: Float64Array) -> tuple[Float64Array, float]:
     return np.where(logit > 0.0, 1.0 - smaller, smaller), float(entropy)
 
 
-def damped_selection_proba(
+def sweep_selection_proba(
     projected: Float64Array,
     learner: Float64Array,
     odds: Float64Array,
     state: VariationalState,
     overlap: Float64Array,
-    n_sweeps: int = 10,
-    damping: float = 0.5,
+    proba: Float64Array,
+    n_sweeps: int = SWEEPS,
 ) -> tuple[Float64Array, float]:
-    r""":math:`\nu` for a rotation that is not orthogonal (Eqs. 21-25 as they stand).
+    r""":math:`\nu` for any rotation: features updated in turn (Eqs. 21-25 as they stand).
 
     With :math:`r_n = T_n - c W (\nu_n \odot L_n)`,
 
     .. math::
         \Delta_{nk} = c^2 L_{nk}^2 |W_k|^2 (1 - 2 \nu_{nk}) - 2 c L_{nk} (W^\top r_n)_k.
 
-    All features are updated in parallel, which is not coordinate ascent: the bound may fall.
-    Damping, :math:`\nu \leftarrow (1 - d)\nu + d \nu_{new}`, keeps it from oscillating. The start
-    is :math:`E[\pi]`, so that no state per sample is kept between passes.
+    Each update maximises the bound over one :math:`\nu_{nk}` given all others: coordinate ascent,
+    so that the bound never falls, for any W. Rows are independent and updated together.
 
     Parameters
     ----------
@@ -148,25 +151,29 @@ def damped_selection_proba(
     odds : ndarray of shape (n_candidates,)
         See :func:`log_odds`.
     state : VariationalState
-        Scale, noise and :math:`q(\pi)`.
+        Scale and noise.
     overlap : ndarray of shape (n_candidates, n_candidates)
         :math:`W^\top W`.
+    proba : ndarray of shape (b, n_candidates)
+        :math:`\nu` to start from; not changed.
     n_sweeps : int, default=10
-        Number of parallel updates.
-    damping : float, default=.5
-        d.
+        Times that each feature is updated.
+
+    Returns
+    -------
+    ndarray of shape (b, n_candidates), float
+        :math:`\nu` and the sum of the entropies.
     """
-    own = np.square(learner) * np.diag(overlap)
     gain = state.scale / state.noise_std**2
-    proba = np.tile(state.feature_proba, (len(learner), 1))
+    logit = np.empty_like(learner)
+    proba = proba.copy()
+    explained = (proba * learner) @ overlap  # of the learner, in the directions of W
     for _ in range(n_sweeps):
-        residual = projected - state.scale * ((proba * learner) @ overlap)
-        logit = odds + gain * (learner * residual - state.scale * own * (0.5 - proba))
-        proba += damping * (bernoulli_from_logit(logit)[0] - proba)
-    # The entropy of the mixture, not of the last proposal.
-    return bernoulli_from_logit(_logit(proba))
-
-
-def _logit(proba: Float64Array) -> Float64Array:
-    tiny = np.finfo(np.float64).tiny
-    return np.log(np.maximum(proba, tiny)) - np.log(np.maximum(1.0 - proba, tiny))
+        for k in range(learner.shape[1]):
+            column, before = learner[:, k], proba[:, k].copy()
+            residual = projected[:, k] - state.scale * explained[:, k]
+            own = 0.5 * state.scale * overlap[k, k] * column * (1.0 - 2.0 * before)
+            logit[:, k] = odds[k] + gain * column * (residual - own)
+            proba[:, k] = expit(logit[:, k])
+            explained += np.multiply.outer(column * (proba[:, k] - before), overlap[k])
+    return bernoulli_from_logit(logit)

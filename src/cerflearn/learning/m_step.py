@@ -15,8 +15,8 @@ from typing import Protocol
 import numpy as np
 
 from cerflearn._typing import Float64Array
-from cerflearn.learning.admm import SpectralPenalty, admm
-from cerflearn.learning.orthogonal import project_to_orthogonal
+from cerflearn.learning.admm import RELAXATION, SpectralPenalty, admm
+from cerflearn.learning.orthogonal import project_to_orthogonal, thin_svd
 from cerflearn.learning.state import VariationalState
 from cerflearn.learning.stats import SufficientStats
 
@@ -53,10 +53,12 @@ class AdmmSolver:
     Parameters
     ----------
     spectral_penalty : float or "adaptive"
-        :math:`\alpha`, see :func:`cerflearn.learning.admm.admm`.
+        :math:`\alpha` as a share, in [0, 1), of :math:`|c\,cross|_*`, the sum of the singular
+        values, from which on W = 0; adaptive: see :func:`cerflearn.learning.admm.admm`.
     orthogonal : bool, default=True
         Project the result to the orthogonal group, so that the E-step is exact. False leaves it
-        as it is until the last stages, which is the literal reading of the paper.
+        as it is until the last stages, which is the literal reading of the paper, without
+        over-relaxation.
     """
 
     needs_gram = True
@@ -71,12 +73,16 @@ class AdmmSolver:
         """Return the new rotation."""
         assert stats.cross is not None
         assert stats.gram is not None
+        cross, penalty = stats.cross * state.scale, self.spectral_penalty
+        if penalty != "adaptive":
+            penalty *= float(thin_svd(cross)[1].sum())
         result = admm(
-            stats.cross * state.scale,
+            cross,
             stats.gram * state.scale**2,
-            spectral_penalty=self.spectral_penalty,
+            spectral_penalty=penalty,
             rotation=state.rotation if self._relaxed is None else self._relaxed,
             dual=self._dual,
+            relaxation=RELAXATION if self.orthogonal else 1.0,
         )
         self._relaxed, self._dual = result.rotation, result.dual
         return project_to_orthogonal(result.rotation) if self.orthogonal else result.rotation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
@@ -20,8 +20,13 @@ SumsT = TypeVar("SumsT", bound=Sums)
 class Rows(Protocol):
     """Teacher and learner rows, in blocks; the engines of :mod:`cerflearn.engine` fit."""
 
-    def map_reduce(self, function: Callable[..., SumsT], state: object) -> SumsT:
-        """Merge ``function(state, teacher, learner)`` over all blocks in a fixed order."""
+    def map_reduce(
+        self, function: Callable[..., SumsT], state: object, own: Sequence[object] | None = None
+    ) -> SumsT:
+        """Merge ``function(state, teacher, learner)`` over all blocks in a fixed order.
+
+        With ``own``, one object for each block, a block's is the last argument of its call.
+        """
 
     def session(self) -> AbstractContextManager[None]:
         """Return a context in which BLAS and LAPACK give the same bits on any machine load."""

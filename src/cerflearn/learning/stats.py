@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from cerflearn._typing import Float64Array
 from cerflearn.learning.e_step import (
     TILE_ROWS,
-    damped_selection_proba,
     log_odds,
     selection_proba,
+    sweep_selection_proba,
 )
 from cerflearn.learning.normalization import Normalizer
 from cerflearn.learning.state import VariationalState
@@ -114,15 +114,51 @@ class EStepTask:
         Rotation, scale, noise and q(pi).
     with_cross, with_gram : bool
         Which matrices the M-step needs: none if the rotation is fixed.
-    overlap : ndarray of shape (n_candidates, n_candidates), optional
-        W^T W of a rotation that is not orthogonal; None where it is, so that the E-step is exact.
     """
 
     normalizer: Normalizer
     state: VariationalState
     with_cross: bool = True
     with_gram: bool = False
-    overlap: Float64Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SweepTask:
+    """An E-step that updates features in turn, for any rotation.
+
+    Attributes
+    ----------
+    normalizer : Normalizer
+        Applied first.
+    state : VariationalState
+        Rotation, scale, noise and q(pi).
+    initial_proba : float
+        Where samples without a state of their own start.
+    """
+
+    normalizer: Normalizer
+    state: VariationalState
+    initial_proba: float
+
+
+@dataclass(frozen=True, eq=False)
+class SweepStats:
+    """Sums over the rows of blocks, and the selection probabilities of each block.
+
+    Attributes
+    ----------
+    stats : SufficientStats
+        Sums over the rows of all blocks.
+    probas : tuple of ndarray of shape (b, n_candidates)
+        For each block, in block order, where its next E-step starts.
+    """
+
+    stats: SufficientStats
+    probas: tuple[Float64Array, ...]
+
+    def merge(self, other: SweepStats) -> SweepStats:
+        """Return the sums and the blocks of both, ours first."""
+        return SweepStats(self.stats.merge(other.stats), self.probas + other.probas)
 
 
 def uniform_block(
@@ -160,8 +196,6 @@ def e_step_block(task: EStepTask, teacher: NDArray[Any], learner: NDArray[Any]) 
     sums = np.zeros((3, n_candidates))
     entropy = 0.0
     tile_rows = min(TILE_ROWS, max(1, _TILE_VALUES // n_candidates))
-    if task.overlap is not None:
-        tile_rows = TILE_ROWS  # each sweep is a matrix product, which wants many rows
     for start in range(0, n_samples, tile_rows):
         tile = slice(start, start + tile_rows)
         entropy += _e_step_tile(task, odds, projected[tile], learner[tile], expected[tile], sums)
@@ -187,12 +221,45 @@ def _e_step_tile(
 ) -> float:
     """Fill ``expected`` (b, n_candidates), add to ``sums`` (3, n_candidates), return entropy."""
     state = task.state
-    if task.overlap is None:
-        proba, entropy = selection_proba(projected, learner, odds, state.scale, state.noise_std)
-    else:
-        proba, entropy = damped_selection_proba(projected, learner, odds, state, task.overlap)
+    proba, entropy = selection_proba(projected, learner, odds, state.scale, state.noise_std)
     np.multiply(proba, learner, out=expected)
     sums[0] += proba.sum(axis=0)
     sums[1] += np.multiply(expected, learner, out=proba).sum(axis=0)
     sums[2] += np.multiply(expected, projected, out=proba).sum(axis=0)
     return entropy
+
+
+def sweep_block(
+    task: SweepTask,
+    teacher: NDArray[Any],
+    learner: NDArray[Any],
+    proba: Float64Array | None = None,
+) -> SweepStats:
+    """E-step (Eqs. 21-25) that updates features in turn, and all sums for Eqs. 26-34.
+
+    ``proba`` (b, n_candidates) are the probabilities that the last E-step left; None at first.
+    """
+    teacher, learner = task.normalizer.apply(teacher, learner)
+    rotation = task.state.rotation
+    projected, overlap, odds = teacher @ rotation, rotation.T @ rotation, log_odds(task.state)
+    if proba is None:
+        proba = np.where(task.normalizer.usable, task.initial_proba, 0.0) + np.zeros_like(learner)
+    updated, entropy = np.empty_like(learner), 0.0
+    for start in range(0, len(learner), TILE_ROWS):
+        tile = slice(start, start + TILE_ROWS)
+        updated[tile], part = sweep_selection_proba(
+            projected[tile], learner[tile], odds, task.state, overlap, proba[tile]
+        )
+        entropy += part
+    expected = updated * learner
+    stats = SufficientStats(
+        n_samples=len(learner),
+        teacher_energy=float(np.vdot(teacher, teacher)),
+        selected=updated.sum(axis=0),
+        selected_energy=(expected * learner).sum(axis=0),
+        alignment=(expected * projected).sum(axis=0),
+        entropy=entropy,
+        cross=teacher.T @ expected,
+        gram=expected.T @ expected,
+    )
+    return SweepStats(stats, (updated,))

@@ -1,13 +1,22 @@
-"""Features to choose from, what they cost, and what a selector found about them."""
+"""Features to choose from, what they cost, what a selector is and what it finds."""
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from cerflearn._typing import Float64Array, IntArray
+from cerflearn._validation import Constraint, NoEffect, check_effects, check_parameters
 from cerflearn.features.base import FeatureMap
+from cerflearn.learning.rows import Rows
+
+Report = Callable[[int, str, float], bool]
+"""Told the number of a stage and the name and value of what it reached; True asks to stop."""
 
 
 class MacBudget:
@@ -142,3 +151,26 @@ class Selection:
     lower_bounds: Float64Array | None = None
     errors: Float64Array | None = None
     converged: bool = True
+
+
+class Selector(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+    """Base of selectors: parameters that clone, print and can be searched over."""
+
+    _constraints: ClassVar[dict[str, Constraint]]
+    _without_effect: ClassVar[tuple[NoEffect, ...]] = ()
+
+    cache_bytes: int
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that are not valid, or have no effect."""
+        check_parameters(self, self._constraints)
+        check_effects(self, self._without_effect)
+
+    @property
+    @abstractmethod
+    def _n_reports(self) -> int:
+        """Most stages that are reported."""
+
+    @abstractmethod
+    def _select(self, rows: Rows, candidates: Candidates, report: Report) -> Selection:
+        """Rank the candidates, given teacher and learner in blocks; report each stage."""

@@ -26,9 +26,9 @@ from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.blocks import BlockSource, CachedSource, ComputedSource
 from cerflearn.engine.engines import Engine, make_engine
 from cerflearn.estimators.cerf.callbacks import CallbackSupport, StageReports, with_callbacks
-from cerflearn.estimators.cerf.candidates import Candidates, Selection
+from cerflearn.estimators.cerf.candidates import Candidates, Selection, Selector
 from cerflearn.estimators.cerf.nnls_weights import weigh
-from cerflearn.estimators.cerf.selectors import Selector, make_selector
+from cerflearn.estimators.cerf.selectors import make_selector
 from cerflearn.estimators.gamma import resolve_law
 from cerflearn.estimators.input import TrainingData, read_data, varying_inputs
 from cerflearn.estimators.maps.random_feature_map import KERNEL_EFFECTS, RandomFeatureMap

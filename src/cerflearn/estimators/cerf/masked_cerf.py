@@ -234,15 +234,19 @@ class MaskedCERF(LearnedFeatureMap):
         self.verbose = verbose
 
     @classmethod
-    def paper_setting(cls, **parameters: Any) -> Self:
+    def paper_setting(cls, *, literal: bool = False, **parameters: Any) -> Self:
         """Return an estimator as in section 4 of the paper.
 
-        Masks of density .4, each with one cosine, .4 of the candidates chosen by CVEM with ADMM,
-        equal weights. Embeddings are standardised: as printed, the paper's figures do not come
-        out.
+        Masks of a Beta-Bernoulli process of density .4 (``mask_law="fixed"``: of equal size), each
+        with one cosine, .4 of the candidates chosen by CVEM with ADMM, equal weights. Embeddings
+        are standardised unless ``literal``: as printed, the paper's figures do not come out.
 
         Parameters
         ----------
+        literal : bool, default=False
+            Eqs. 21-34 as printed, but for corrections without which they are not defined
+            (docs/theory.md): nothing is standardised, and the E-step takes the rotation as ADMM
+            leaves it.
         **parameters : object
             Added or overriding; those of :class:`CVEM` go to the selector.
 
@@ -258,7 +262,10 @@ class MaskedCERF(LearnedFeatureMap):
         """
         own = inspect.signature(CVEM.__init__).parameters
         of_selector = {name: parameters.pop(name) for name in list(parameters) if name in own}
+        if literal:
+            of_selector = {"e_step": "literal", "normalize": None} | of_selector
         setting: dict[str, Any] = {
+            "mask_law": "beta_bernoulli",
             "mask_density": 0.4,
             "features_per_mask": 1,
             "paired": False,
@@ -269,7 +276,8 @@ class MaskedCERF(LearnedFeatureMap):
         if of_selector and "selector" in parameters:
             raise ValueError(
                 f"selector={parameters['selector']!r} and {', '.join(of_selector)} are not valid "
-                "together: pass the latter to the selector."
+                f"together{' (literal=True sets the latter)' if literal else ''}: pass the latter "
+                "to the selector."
             )
         return cls(**(setting | parameters))
 

@@ -7,12 +7,9 @@ algorithm of :mod:`cerflearn.learning`.
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
-from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from cerflearn._validation import (
     Constraint,
@@ -21,12 +18,10 @@ from cerflearn._validation import (
     OneOf,
     Passes,
     Whole,
-    check_effects,
-    check_parameters,
     invalid,
 )
 from cerflearn.engine.blocks import CACHE_BYTES
-from cerflearn.estimators.cerf.candidates import Candidates, Selection
+from cerflearn.estimators.cerf.candidates import Candidates, Report, Selection, Selector
 from cerflearn.features.base import outputs_of, projections_for
 from cerflearn.learning.cvem import fit_cvem
 from cerflearn.learning.greedy import fit_greedy
@@ -35,11 +30,7 @@ from cerflearn.learning.rows import Rows
 from cerflearn.learning.shared import fit_shared
 from cerflearn.learning.state import Stage
 
-Report = Callable[[int, str, float], bool]
-"""Told the number of a stage and the name and value of what it reached; True asks to stop."""
-
 _UNEXPLAINED = "unexplained share of the teacher"
-_CLOSING_STAGES = 3  # of CVEM, which keep the rotation, after those that max_stages limits
 
 
 def _check_normalize(name: str, value: Any) -> None:
@@ -58,30 +49,8 @@ _COMMON: dict[str, Constraint] = {
     "normalize": Passes(_check_normalize),
     "cache_bytes": Whole("a number of bytes, 0 for no cache", at_least=0),
 }
+_POSITIVE = "a positive number or None"
 _STAGES: dict[str, Constraint] = {"max_stages": Whole("a positive integer")}
-
-
-class Selector(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
-    """Base of selectors: parameters that clone, print and can be searched over."""
-
-    _constraints: ClassVar[dict[str, Constraint]]
-    _without_effect: ClassVar[tuple[NoEffect, ...]] = ()
-
-    cache_bytes: int
-
-    def _check_parameters(self) -> None:
-        """Refuse parameters that are not valid, or have no effect."""
-        check_parameters(self, self._constraints)
-        check_effects(self, self._without_effect)
-
-    @property
-    @abstractmethod
-    def _n_reports(self) -> int:
-        """Most stages that are reported."""
-
-    @abstractmethod
-    def _select(self, rows: Rows, candidates: Candidates, report: Report) -> Selection:
-        """Rank the candidates, given teacher and learner in blocks; report each stage."""
 
 
 class Greedy(Selector):
@@ -234,14 +203,31 @@ class CVEM(Selector):
     ----------
     solver : {"procrustes", "admm"}, default="procrustes"
         M-step: the exact one, by a singular value decomposition, or the paper's (Eqs. 28-34).
+    e_step : {"orthogonal", "literal"}, default="orthogonal"
+        With ADMM: project the rotation before each E-step, which then is exact; or leave it as it
+        is and update the features of each sample in turn (Eqs. 21-25 as printed), which keeps the
+        probabilities of all samples and takes longer.
     normalize : {"standardize", "center"} or None, default="standardize"
         Of both embeddings while learning: columns centred and the learner's scaled; only
         centred; or as printed in the paper, which then prefers features that hardly vary.
+    prior_concentration : float, default=None
+        :math:`\gamma` of the prior :math:`Beta(\gamma / K, 1)` (Eq. 4). None: K, the number of
+        candidates, for which all :math:`\pi_k` are equally likely.
+    noise_std : float, default=None
+        :math:`\sigma` of the likelihood. None: estimated in each stage.
+    scale : float, default=None
+        c of Eq. 7, positive. None: estimated in each stage.
+    initial_proba : float, default=0.5
+        Probability, in (0, 1), with which all samples select all candidates before the first
+        stage.
     spectral_penalty : float or "adaptive", default="adaptive"
-        :math:`\alpha` of ADMM (Eq. 28); adaptive: such that :math:`|W|_2 = 1`. Not with
-        ``solver="procrustes"``.
+        :math:`\alpha` of ADMM (Eq. 28) as a share, in [0, 1), of the penalty from which on W is
+        zero, the sum of the singular values of :math:`c\,T^\top (\nu \odot L)`; adaptive: such
+        that :math:`|W|_2 = 1`. Not with ``solver="procrustes"``.
     max_stages : int, default=20
-        Most stages, which are followed by 3 with a fixed rotation.
+        Most stages that update the rotation.
+    n_closing_stages : int, default=3
+        Stages with a fixed, orthogonal rotation that follow.
     tol : float, default=1e-3
         Converged if the lower bound changes by less than this for each value of the teacher.
     cache_bytes : int, default=2147483648
@@ -270,9 +256,18 @@ class CVEM(Selector):
         | _STAGES
         | {
             "solver": OneOf(("procrustes", "admm")),
+            "e_step": OneOf(("orthogonal", "literal")),
+            "prior_concentration": Number(_POSITIVE, above=0.0, also=(None,)),
+            "noise_std": Number(_POSITIVE, above=0.0, also=(None,)),
+            "scale": Number(_POSITIVE, above=0.0, also=(None,)),
+            "initial_proba": Number("a number above 0 and below 1", above=0.0, below=1.0),
             "spectral_penalty": Number(
-                "'adaptive' or a number that is not negative", at_least=0.0, also=("adaptive",)
+                "'adaptive', or a number from 0 to below 1: from 1 on the rotation is zero",
+                at_least=0.0,
+                below=1.0,
+                also=("adaptive",),
             ),
+            "n_closing_stages": Whole("an integer that is not negative", at_least=0),
             "tol": Number("a number that is not negative", at_least=0.0),
         }
     )
@@ -283,32 +278,52 @@ class CVEM(Selector):
             lambda selector: selector.solver == "procrustes",
             "the exact M-step has no penalty; pass solver='admm'",
         ),
+        NoEffect(
+            "e_step",
+            "solver",
+            lambda selector: selector.solver == "procrustes",
+            "the exact M-step leaves an orthogonal rotation; pass solver='admm'",
+        ),
     )
 
     def __init__(
         self,
         *,
         solver: Literal["procrustes", "admm"] = "procrustes",
+        e_step: Literal["orthogonal", "literal"] = "orthogonal",
         normalize: Literal["standardize", "center"] | None = "standardize",
+        prior_concentration: float | None = None,
+        noise_std: float | None = None,
+        scale: float | None = None,
+        initial_proba: float = 0.5,
         spectral_penalty: float | Literal["adaptive"] = "adaptive",
         max_stages: int = 20,
+        n_closing_stages: int = 3,
         tol: float = 1e-3,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         self.solver = solver
+        self.e_step = e_step
         self.normalize = normalize
+        self.prior_concentration = prior_concentration
+        self.noise_std = noise_std
+        self.scale = scale
+        self.initial_proba = initial_proba
         self.spectral_penalty = spectral_penalty
         self.max_stages = max_stages
+        self.n_closing_stages = n_closing_stages
         self.tol = tol
         self.cache_bytes = cache_bytes
 
     @property
     def _n_reports(self) -> int:
         """Most stages that are reported."""
-        return int(self.max_stages) + _CLOSING_STAGES
+        return int(self.max_stages) + int(self.n_closing_stages)
 
     def _select(self, rows: Rows, candidates: Candidates, report: Report) -> Selection:
         stages: list[Stage] = []
+        settings = self.get_params()
+        del settings["cache_bytes"]
 
         def on_stage(stage: Stage) -> None:
             stages.append(stage)
@@ -318,13 +333,8 @@ class CVEM(Selector):
         try:
             converged = fit_cvem(
                 rows,
-                solver=self.solver,
-                normalize=self.normalize,
-                spectral_penalty=self.spectral_penalty,
-                max_stages=int(self.max_stages),
-                n_fixed_stages=_CLOSING_STAGES,
-                tol=float(self.tol),
                 on_stage=on_stage,
+                **settings,
             ).converged
         except _StoppedError:
             converged = True  # as far as was asked
