@@ -7,8 +7,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
+from cerflearn._typing import MatrixLike
 from cerflearn._validation import check_integer, invalid
 from cerflearn.comparison.dataset import (
     Dataset,
@@ -26,13 +28,13 @@ _MAX_MACS = 10**12
 
 
 def frontier(
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: ArrayLike,
     macs: int | Iterable[int],
     methods: str | Sequence[str] | None = None,
     *,
     test_size: float = 0.25,
-    test_set: tuple[Any, Any] | None = None,
+    test_set: tuple[MatrixLike, ArrayLike] | None = None,
     task: str = "auto",
     n_seeds: int = 1,
     random_state: int | Iterable[int] | None = 0,
@@ -69,7 +71,7 @@ def frontier(
     test_set : tuple (X_test, y_test), default=None
         Rows to test on instead; then all of X is learned from.
     task : {"auto", "classification", "regression"}, default="auto"
-        What y is; ``"auto"`` asks :func:`sklearn.utils.multiclass.type_of_target`.
+        What y is; ``"auto"`` uses :func:`sklearn.utils.multiclass.type_of_target`.
     n_seeds : int, default=1
         Splits and draws to average over.
     random_state : int, iterable of int or None, default=0

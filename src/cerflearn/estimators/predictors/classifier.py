@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -179,7 +180,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         alpha: float | Literal["auto"] = "auto",
         group_size: int = 1,
         features_per_mask: int = 1,
-        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        class_weight: dict[Hashable, float] | Literal["balanced"] | None = None,
         early_stopping: bool | Literal["auto"] = "auto",
         verbose: int = 0,
         n_jobs: int | None = None,
