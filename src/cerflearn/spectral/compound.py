@@ -40,7 +40,7 @@ class Product(SpectralLaw):
         for name, law in (("first", self.first), ("second", self.second)):
             if not isinstance(law, SpectralLaw):
                 raise ValueError(f"{name}={law!r} is not a law; pass one such as Gaussian(1.0).")
-        # The heavier tail wins.
+        # That of the heavier tail.
         index = min(self.first.stability_index, self.second.stability_index)
         closed = {type(self.first), type(self.second)} in ({Gaussian}, {Gaussian, Cauchy})
         object.__setattr__(self, "stability_index", index)
@@ -127,7 +127,7 @@ class GaussianMixture(SpectralLaw):
 
     def _check_width(self, n_features: int) -> None:
         if n_features != self.centres.shape[1]:
-            raise ValueError(f"{self!r} cannot serve {n_features} features; draw other centres.")
+            raise ValueError(f"{self!r} is not a law of {n_features} features; draw other centres.")
 
     def sample(self, n_features: int, n_projections: int, rng: Generator) -> Float64Array:
         """Draw frequencies (n_features, n_projections), one a column.

@@ -179,7 +179,7 @@ _LAWS: dict[str, Callable[[float], SpectralLaw]] = {
 }
 
 KERNELS: tuple[str, ...] = tuple(_LAWS)
-"""Names that :func:`law_from_kernel` knows."""
+"""Names that :func:`law_from_kernel` accepts."""
 
 
 def law_from_kernel(kernel: str, gamma: float) -> SpectralLaw:

@@ -23,9 +23,9 @@ class KernelAutoencoder(RandomizedKernelPCA):
 
     with the J principal directions :math:`P_J` of random features :math:`\varphi` and D ridge
     regressors, the columns of B. It is a :class:`RandomizedKernelPCA` that always has an inverse,
-    with the words of an autoencoder and a score of what is reconstructed. One pass over blocks of
-    rows gives codes and regressors; a code costs the MACs of the map and K J, a reconstruction J D
-    more.
+    with the method names of an autoencoder and the reconstruction error as score. One pass over
+    blocks of rows gives codes and regressors; a code costs the MACs of the map and K J, a
+    reconstruction J D more.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ class FastfoodFeatures(RandomFeatureMap):
                 "kernel",
                 self.kernel,
                 "'rbf', 'matern32', 'matern52' or another isotropic law, as Fastfood needs; "
-                "RandomFourierFeatures serves the others",
+                "use RandomFourierFeatures for other kernels",
             )
         sampler = BlockSampler(
             law=self.law_,
