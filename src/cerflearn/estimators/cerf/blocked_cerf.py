@@ -147,7 +147,7 @@ class BlockedCERF(LearnedFeatureMap):
         Share of the teacher's energy that is unexplained, after each step of ``"shared"`` and
         ``"greedy"``.
     n_iter_ : int
-        Stages or steps taken.
+        Stages or steps taken; not set with ``selector="random"``.
     n_candidates_ : int
         Columns that were chosen from.
     n_components_ : int
