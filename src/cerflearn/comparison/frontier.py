@@ -112,7 +112,7 @@ def frontier(
 
     References
     ----------
-    .. [1] Wangni, J., Zhuo, J., Zhu, J., "Learning Random Fourier Features by Hybrid Constrained
+    .. [1] Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained
        Optimization": masked features, blocks and ``selector="cvem"``.
 
     Examples

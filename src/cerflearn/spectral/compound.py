@@ -27,6 +27,11 @@ class Product(SpectralLaw):
     first, second : SpectralLaw
         The laws P_1 and P_2 of section 4.1.
 
+    See Also
+    --------
+    GaussianMixture : Normal frequencies around draws of a law.
+    cerflearn.BlockedCERF : Blocks that imitate such a law.
+
     Examples
     --------
     >>> Product(Gaussian(2.0), Gaussian(0.5)).kernel([[0.0]], [[1.0]]).round(3)  # 1 / sqrt(2)
@@ -81,6 +86,11 @@ class GaussianMixture(SpectralLaw):
         The J centres; copied and made read-only.
     spread : float
         Standard deviation of each frequency about its centre.
+
+    See Also
+    --------
+    Product : The law that section 4.1 approximates.
+    cerflearn.BlockedCERF : Blocks with centres, see its ``spread``.
 
     Examples
     --------

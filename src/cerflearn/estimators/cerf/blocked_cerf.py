@@ -111,7 +111,8 @@ class BlockedCERF(LearnedFeatureMap):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the draw.
     verbose : int, default=0
-        Above 0: print a line after each stage.
+        Above 0: print a line after each stage. scikit-learn's callbacks (1.9 or later,
+        ``set_callbacks``) are called after each stage too.
 
     Attributes
     ----------
