@@ -78,7 +78,7 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class SettingsRequest:
-    """What the user asks for; None stands for "auto".
+    """Settings that the user gives; None stands for "auto".
 
     Attributes
     ----------

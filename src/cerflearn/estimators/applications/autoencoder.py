@@ -84,9 +84,9 @@ class KernelAutoencoder(RandomizedKernelPCA):
 
     Notes
     -----
-    Decoding is linear, so linear PCA, whose codes are the best for it among linear ones, is hard to
-    beat in squared error where its D J MACs are affordable: on digits it had a lower error with as
-    many codes (``benchmarks/applications.py``).
+    Decoding is linear, so linear PCA, whose codes are the best for it among linear ones, often has
+    a lower squared error where its D J MACs are affordable: on digits it had, with as many codes
+    (``benchmarks/applications.py``).
 
     References
     ----------
