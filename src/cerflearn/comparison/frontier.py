@@ -93,10 +93,11 @@ def frontier(
 
     Notes
     -----
-    Inputs are scaled one by one or all alike, whichever suits kernel ridge regression on training
-    rows, for all methods: scaling can be folded into the first weights and is not counted. Kernel
-    coefficients and ridge penalties are chosen by the leave-one-out error, settings of networks on
-    held-out training rows (folds, or a fifth of more than 1,000 rows); ``fit_seconds`` includes it.
+    Inputs are scaled one by one or all alike, whichever has the lower error of kernel ridge
+    regression on training rows, for all methods: scaling can be folded into the first weights and
+    is not counted. Kernel coefficients and ridge penalties are chosen by the leave-one-out error,
+    settings of networks on held-out training rows (folds, or a fifth of more than 1,000 rows);
+    ``fit_seconds`` includes it.
 
     A method whose smallest model exceeds a budget, or which raises an error, has no model there,
     and ``note`` says why. No model has more than eight features or hidden units for each training

@@ -277,8 +277,8 @@ class KernelImputer(
         if self._covered is not None and (missing & ~self._covered).any():
             column = int(np.flatnonzero((missing & ~self._covered).any(axis=0))[0])
             raise ValueError(
-                f"Column {column} of X misses values, but is in no pattern of patterns=: add one, "
-                "or pass patterns=None."
+                f"Column {column} of X has missing values, but is in no pattern of patterns=: "
+                "add one, or pass patterns=None."
             )
         completed = X.copy()
         if len(rows):
@@ -316,7 +316,7 @@ class KernelImputer(
         return np.concatenate([names, self.indicator_.get_feature_names_out(names)])
 
     def _read(self, X: Any, *, reset: bool) -> tuple[Any, BoolArray]:
-        """X as an array, float32 or float64, and where it misses values."""
+        """X as an array, float32 or float64, and where values are missing."""
         X = read_data(self, X, reset=reset, incomplete=True)
         missing: BoolArray = np.isnan(X)
         if not is_nan(self.missing_values):
