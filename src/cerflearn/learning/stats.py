@@ -161,7 +161,7 @@ def e_step_block(task: EStepTask, teacher: NDArray[Any], learner: NDArray[Any]) 
     entropy = 0.0
     tile_rows = min(TILE_ROWS, max(1, _TILE_VALUES // n_candidates))
     if task.overlap is not None:
-        tile_rows = TILE_ROWS  # each sweep is a matrix product, which wants many rows
+        tile_rows = TILE_ROWS  # each sweep is a matrix product, faster with many rows
     for start in range(0, n_samples, tile_rows):
         tile = slice(start, start + tile_rows)
         entropy += _e_step_tile(task, odds, projected[tile], learner[tile], expected[tile], sums)

@@ -1,4 +1,4 @@
-r"""How features are chosen: one class for each selector, with the settings that are its own.
+r"""How features are chosen: one class for each selector, with its own settings.
 
 A selector is a parameter of :class:`cerflearn.MaskedCERF` and :class:`cerflearn.BlockedCERF`. It
 has no ``fit``: it ranks candidate columns, given teacher and learner in blocks of rows, by an
@@ -36,7 +36,7 @@ from cerflearn.learning.shared import fit_shared
 from cerflearn.learning.state import Stage
 
 Report = Callable[[int, str, float], bool]
-"""Told the number of a stage and the name and value of what it reached; True asks to stop."""
+"""Called with the number of a stage, the name of a value and the value; returns True to stop."""
 
 _UNEXPLAINED = "unexplained share of the teacher"
 _CLOSING_STAGES = 3  # of CVEM, which keep the rotation, after those that max_stages limits
