@@ -54,7 +54,7 @@ lint: $(VENV)/.ready-dev  ## ruff, mypy, clang-format, codespell; C++ without wa
 	  else echo "$$compiler is absent (Debian: apt-get install g++ clang): not built with it"; fi; \
 	done
 
-format: $(VENV)/.ready-dev  ## put Python and C++ into the house style
+format: $(VENV)/.ready-dev  ## format Python and C++
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CPP)

@@ -68,7 +68,7 @@ class PyModel {
     require(model != nullptr, "X has another dtype than the model");
     return *model;
   }
-  // What `question` says of the model, whatever its dtype.
+  // Result of `question` for the model, whatever its dtype.
   template <class Question>
   auto ask(Question question) const {
     return std::visit(question, model_);
@@ -215,7 +215,7 @@ void walsh_hadamard(Output<T> rows, const std::string& level) {
   require(d > 0 && (d & (d - 1)) == 0 && d <= (int64_t(1) << 24),
           "the number of columns must be a power of two");
   nb::gil_scoped_release released;
-  cerf::Buffer<T> buffer(d);  // aligned, as the kernel wants it
+  cerf::Buffer<T> buffer(d);  // aligned, as the kernel needs it
   for (int64_t i = 0; i < n; i++) {
     T* row = rows.data() + i * d;
     std::copy(row, row + d, buffer.data());

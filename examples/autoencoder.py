@@ -1,4 +1,4 @@
-"""Digits squeezed into a few numbers and drawn again from them.
+"""Digits encoded by a few numbers and reconstructed from them.
 
     python examples/autoencoder.py [folder]    # writes autoencoder.png
 

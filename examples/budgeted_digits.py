@@ -2,8 +2,8 @@
 
     python examples/budgeted_digits.py [folder]    # writes budgeted_digits.png
 
-Say the budget, get the model: features and scores of a prediction together cost no more. The
-picture shows which pixels the smallest model reads, and how often.
+Features and scores of a prediction together cost no more than the budget. The picture shows how
+many features of each model read each pixel.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Half-erased faces of people never seen before, completed.
+"""Completion of half-erased faces, of people that are not in the training data.
 
     python examples/complete_faces.py [folder]    # writes complete_faces.png
 
 Learns from the faces of 34 people and completes those of 6 others, whose right half is erased.
 The Olivetti faces are read from olivetti.npz in the folder that CERF_DATA names, or fetched by
-scikit-learn; without either, scikit-learn's digits stand in for them.
+scikit-learn; without either, scikit-learn's digits are used instead.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def load_faces() -> tuple[np.ndarray, np.ndarray] | None:
         faces = fetch_olivetti_faces()
     except OSError as error:
         print("No faces: CERF_DATA names no folder with olivetti.npz, and fetching them failed")
-        print(f"({error}). Digits stand in for them.")
+        print(f"({error}). Digits are used instead.")
         return None
     return faces.data.astype(float), faces.target
 

@@ -1,4 +1,4 @@
-"""MaskedFourierFeatures in the place of RBFSampler: one line changes, most multiply-accumulates go.
+"""MaskedFourierFeatures instead of RBFSampler: one line changes, for a third of the MACs.
 
     python examples/drop_in_rbf_sampler.py
 

@@ -116,7 +116,7 @@ class Side:
 
     ``kind``: "cerf", Fastfood blocks around centres drawn from P0; "fastfood", blocks of P0
     itself, or of the isotropic Cauchy law where P0 is Cauchy; "dense", unstructured frequencies of
-    P0, as many as the MACs of "cerf" pay for. ``factor`` multiplies P0's frequencies.
+    P0, as many as fit the MACs of "cerf". ``factor`` multiplies P0's frequencies.
     """
 
     kind: str

@@ -2,7 +2,7 @@
 
 Completion reconstructs the inputs that a random mask hides (one mask a seed) from those it leaves.
 All methods have the kernel whose width is best for dense features, by cross-validation on the
-training rows, and at most the MACs of K masked cosines. Where these pay for fewer dense features
+training rows, and at most the MACs of K masked cosines. Where these allow fewer dense features
 than codes are wanted, there are as many codes as features, and "rff, 15 features" shows dense
 features that are enough, at more MACs.
 """

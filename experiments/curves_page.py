@@ -224,7 +224,7 @@ def _three(found: Mean) -> str:
 
 
 def _enough(results: Results, config: Config) -> str:
-    """Dense features that are as many as the codes, where equal MACs pay for fewer."""
+    """Dense features that are as many as the codes, where equal MACs allow fewer."""
     rows = []
     for data in config["datasets"]:
         first = results[data][seeds_of(results, data)[0]]
@@ -251,7 +251,7 @@ def _enough(results: Results, config: Config) -> str:
         "its MACs / cerf's",
     ]
     text = (
-        f"At these K the MACs pay for fewer than {N_CODES} dense features, so that RFF has as many "
+        f"At these K the MACs allow fewer than {N_CODES} dense features, so that RFF has as many "
         f"codes as features; beside it RFF with {N_CODES} features at more MACs."
     )
     return text + "\n\n" + table(header, rows)

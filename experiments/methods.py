@@ -25,8 +25,8 @@ MAPS = {
     "rff": "dense random Fourier features, as in the paper: cosines with random offsets",
     "untrained": "masked features at the paper's setting, drawn and not chosen",
     "cerf": "`MaskedCERF.paper_setting`: mask density .4, .4 of the candidates chosen by CVEM, "
-    "which sees standardised embeddings",
-    "cerf as printed": "the same, but CVEM sees the embeddings as the paper prints them",
+    "with standardised embeddings",
+    "cerf as printed": "the same with the embeddings as the paper prints them",
     "default": "`MaskedFourierFeatures(macs=...)`: sparse masks, cosine and sine of each "
     "projection, nothing chosen and no labels",
     "greedy": "the paper's setting, but chosen by greedy pursuit of the same teacher",
@@ -42,7 +42,7 @@ PREDICTORS = {
     "mlp": "mlp",
     "classifier": "cerf",
 }
-"""Whole predictors whose budget pays for the scores too, and what `cerflearn.frontier` calls them:
+"""Whole predictors whose budget includes the scores, and what `cerflearn.frontier` calls them:
 ridge or logistic regression, a ReLU perceptron, CERFClassifier."""
 
 

@@ -114,7 +114,7 @@ def estimator(problem: Problem, name: str, fraction: float, weights: str) -> Any
 
 
 def orthogonal(problem: Problem, name: str, fraction: float, weights: str) -> Any:
-    """Dense orthogonal frequencies of P0, which must be isotropic; as many as the MACs pay for."""
+    """Dense orthogonal frequencies of P0, which must be isotropic; as many as the MACs allow."""
     del name, weights
     if not isinstance(problem.law, Gaussian):
         return None
@@ -128,7 +128,7 @@ def orthogonal(problem: Problem, name: str, fraction: float, weights: str) -> An
 
 
 def nystroem(problem: Problem, fraction: float) -> dict[str, Any]:
-    """Low-rank Gram matrix from random training rows; it alone knows the kernel in closed form."""
+    """Low-rank Gram matrix from random training rows; it alone uses the kernel in closed form."""
     begin = time.perf_counter()
     size = n_landmarks(macs_of(fraction), N_INPUTS)
     rng = np.random.default_rng(1000 + problem.seed)

@@ -30,7 +30,7 @@ MEANING = {
     "greedy": "CERF's blocks, chosen by greedy pursuit",
     "default": "CERF's blocks with cosine and sine of each projection, greedy: our defaults",
     "orthogonal": "dense orthogonal features of P0 (Gauss only), not chosen",
-    "nystroem": "Nyström with the exact kernel in closed form, which no other side knows",
+    "nystroem": "Nyström with the exact kernel in closed form, which no other method uses",
 }
 CLAIMS = (("equal", "equal"), ("nnls", "nnls"))
 """Weights of CERF and of its rival."""

@@ -136,7 +136,7 @@ def _predictors(results: Results, config: Config) -> list[str]:
         row.append(_gain_over_linear(results, total) if "classifier" in methods else "")
         rows.append(row)
     text = (
-        f"Budgets pay for features and scores ({config['predictor_seeds']} seeds; settings of each "
+        f"Budgets include features and scores ({config['predictor_seeds']} seeds; settings of each "
         "chosen on training rows by `cerflearn.frontier`). The paper's CERF had as many MACs for "
         "its features alone. A linear model has one size, D MACs a class, and there is no model "
         "below that."

@@ -155,7 +155,7 @@ def greedy(*, n_components: int, **parameters: Any) -> Any:
 
 
 def nystroem(X: NDArray, y: NDArray, seed: int, config: Config) -> Pipeline:
-    """As many components K as the MACs of dense cosines pay for, D K + K^2."""
+    """As many components K as the MACs of dense cosines allow, D K + K^2."""
     n_inputs = X.shape[1]
     width = min(n_landmarks(n_inputs * config["n_components"], n_inputs), len(X) // 2)
     return tuned(Nystroem)(X, y, seed, config | {"n_components": width})

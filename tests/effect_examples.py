@@ -52,6 +52,11 @@ def transformed(fitted: Any) -> Any:
     return fitted.transform(X)
 
 
+def selection_probabilities(fitted: Any) -> Any:
+    """What CVEM chooses by."""
+    return fitted.feature_proba_
+
+
 def predicted(fitted: Any) -> Any:
     """Scores of a classifier, or predictions, of the data."""
     return getattr(fitted, "decision_function", fitted.predict)(X)
@@ -179,6 +184,7 @@ SELECTORS = {
             ("e_step", "solver"): {"e_step": "literal", "solver": "procrustes"},
         },
         make=with_selector,
+        result=selection_probabilities,
     ),
 }
 

@@ -38,7 +38,7 @@ const Level kLevels[] = {
 
 #ifdef CERF_HAS_X86_LEVELS
 #if defined(__clang__)
-// Clang 14 knows the features by name, not the levels and not these three.
+// Clang 14 has names for the features, but not for the levels and these three.
 bool has_unnamed_features() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   const bool basic =

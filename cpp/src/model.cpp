@@ -12,12 +12,12 @@
 namespace cerf {
 namespace {
 
-// Panels that a thread takes at a time, and the rows below which a second thread does not pay.
+// Panels that a thread takes at a time, and the rows below which a second thread saves no time.
 constexpr int64_t kPanelsPerTurn = 4;
 constexpr int64_t kRowsPerThread = 128;
 // A step, of at most 32 rows, fits beside the rows of a cache line that is not complete yet.
 constexpr int32_t kSinkRows = 48;
-// Outputs of more bytes leave the caches before anybody reads them.
+// Outputs of more bytes leave the caches before they are read.
 constexpr int64_t kCachedBytes = int64_t(32) << 20;
 
 template <class T>

@@ -28,7 +28,7 @@ void unmap(const Block& block) {
   munmap(block.data, static_cast<size_t>(block.n_bytes));
 }
 
-// Lets the system have the pages when it needs them; false if it does not know how to.
+// Offers the pages to the system (MADV_FREE); false if it does not support that.
 bool offer(const Block& block) {
 #ifdef MADV_FREE
   return madvise(block.data, static_cast<size_t>(block.n_bytes), MADV_FREE) == 0;

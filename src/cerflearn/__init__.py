@@ -88,8 +88,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Names of the module, those not imported yet included."""
-    return sorted({*globals(), *__all__})
+    """Public names, those not imported yet included, and the module's own attributes."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
 def _version() -> str:

@@ -20,7 +20,7 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 """Any shape, bool: masks."""
 
 MatrixLike: TypeAlias = Any
-"""Array-like, sparse matrix or data frame of shape (n_samples, n_features): read by the door."""
+"""Array-like, sparse matrix or data frame of shape (n_samples, n_features), before its check."""
 
 RandomStateLike: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 """What ``random_state`` may be."""

@@ -1,4 +1,4 @@
-"""Checks of parameters, made once at the door; every message has name, value and remedy.
+"""Checks of parameters, made once in ``fit``; every message has name, value and remedy.
 
 An estimator has two tables beside its class: what each parameter must be
 (:func:`check_parameters`), and in which combinations a parameter changes nothing

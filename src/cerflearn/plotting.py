@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cerflearn._typing import Float64Array, IntArray
+from cerflearn._typing import Float64Array, IntArray, MatrixLike
 from cerflearn.linalg.distances import evenly_spaced_rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.ticker import MaxNLocator
+
+    from cerflearn import BlockedCERF, MaskedCERF
+    from cerflearn.spectral import SpectralLaw
 
 PLOTTED_ROWS = 500
 """Most rows of X, evenly spread, that the kernel error is measured on."""
@@ -15,7 +24,12 @@ PLOTTED_ROWS = 500
 _CHOSEN, _OTHER = "tab:blue", "lightgrey"
 
 
-def plot_path(estimator: Any, X: Any = None, *, axes: Any = None) -> Any:
+def plot_path(
+    estimator: MaskedCERF | BlockedCERF,
+    X: MatrixLike | None = None,
+    *,
+    axes: Sequence[Axes] | None = None,
+) -> NDArray[np.object_]:
     r"""Draw how the features of a :class:`MaskedCERF` or :class:`BlockedCERF` were chosen.
 
     Three panels: the lower bound after each stage (``selector="cvem"``; the share of the teacher
@@ -54,7 +68,7 @@ def plot_path(estimator: Any, X: Any = None, *, axes: Any = None) -> Any:
             "other than 'random'."
         )
     n_panels = 2 if X is None else 3
-    panels = _new_axes(n_panels) if axes is None else np.ravel(axes)
+    panels = _new_axes(n_panels) if axes is None else np.ravel(np.asarray(axes, dtype=object))
     if len(panels) < n_panels:
         raise ValueError(f"axes has {len(panels)} of the {n_panels} panels: pass one for each.")
     _draw_stages(panels[0], estimator)
@@ -64,12 +78,16 @@ def plot_path(estimator: Any, X: Any = None, *, axes: Any = None) -> Any:
     return panels
 
 
-def kernel_errors(estimator: Any, X: Any) -> tuple[IntArray, Float64Array]:
+def kernel_errors(
+    estimator: MaskedCERF | BlockedCERF, X: MatrixLike
+) -> tuple[IntArray, Float64Array]:
     """Numbers of outputs and the kernel errors of the most probable ones, see :func:`plot_path`.
 
     Amplitudes grow as outputs are left out, so that norms stay what they are.
     """
-    law = estimator.teacher if hasattr(estimator.teacher, "has_kernel") else estimator.law_
+    law: SpectralLaw = estimator.law_
+    if hasattr(estimator.teacher, "has_kernel"):
+        law = cast("SpectralLaw", estimator.teacher)
     if not law.has_kernel:
         raise ValueError(f"X cannot be used: {law!r} has no kernel in closed form to compare with.")
     rows = X if hasattr(X, "shape") else np.asarray(X)
@@ -101,22 +119,22 @@ def _new_axes(n_panels: int) -> Any:
     return axes
 
 
-def _draw_stages(axis: Any, estimator: Any) -> None:
+def _draw_stages(axis: Axes, estimator: MaskedCERF | BlockedCERF) -> None:
     """Bound or error after each stage."""
     by_error = hasattr(estimator, "errors_")
     values = estimator.errors_ if by_error else estimator.lower_bounds_
-    name = estimator.selector
-    name = name if isinstance(name, str) else type(name).__name__
+    selector = estimator.selector
+    name = selector if isinstance(selector, str) else type(selector).__name__
     stages = np.arange(1, len(values) + 1)
     axis.plot(stages, values, color=_CHOSEN, marker="o", markersize=3)
     axis.set_xlabel("stage")
     axis.set_ylabel("unexplained share of the teacher" if by_error else "lower bound")
     axis.set_title(f"learning ({name})")
-    axis.xaxis.get_major_locator().set_params(integer=True)
+    cast("MaxNLocator", axis.xaxis.get_major_locator()).set_params(integer=True)
     axis.grid(alpha=0.3)
 
 
-def _draw_probabilities(axis: Any, estimator: Any) -> None:
+def _draw_probabilities(axis: Axes, estimator: MaskedCERF | BlockedCERF) -> None:
     """Probabilities in descending order; chosen candidates in colour."""
     proba = estimator.feature_proba_
     chosen = np.zeros(len(proba), dtype=np.bool_)
@@ -133,7 +151,7 @@ def _draw_probabilities(axis: Any, estimator: Any) -> None:
     axis.legend(loc="upper right")
 
 
-def _draw_kernel_error(axis: Any, estimator: Any, X: Any) -> None:
+def _draw_kernel_error(axis: Axes, estimator: MaskedCERF | BlockedCERF, X: MatrixLike) -> None:
     counts, errors = kernel_errors(estimator, X)
     axis.plot(counts, errors, color=_CHOSEN, marker="o", markersize=3)
     axis.set_xscale("log")

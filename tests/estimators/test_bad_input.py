@@ -84,14 +84,14 @@ OWN = [
     (
         RandomFourierFeatures,
         {"kernel": GaussianMixture([[1.0, 2.0]], 1.0)},
-        "cannot serve 5 features; draw other centres",
+        "is not a law of 5 features; draw other centres",
     ),
     (FastfoodFeatures, {"shared_signs": None}, "shared_signs=None is not valid: it must be True"),
     (
         FastfoodFeatures,
         {"kernel": "cauchy"},
         "kernel='cauchy' is not valid: it must be 'rbf', 'matern32', 'matern52' or another "
-        "isotropic law, as Fastfood needs; RandomFourierFeatures serves the others.",
+        "isotropic law, as Fastfood needs; use RandomFourierFeatures for other kernels.",
     ),
     (FastfoodFeatures, {"kernel": Cauchy(1.0)}, "kernel=Cauchy(scale=1.0) is not valid"),
     (

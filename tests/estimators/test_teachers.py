@@ -249,7 +249,7 @@ BROKEN = {
     "infinity": (lambda rows: rows / np.where(rows > 2, 0.0, 1.0), "gives NaN or infinity"),
     "constant": (
         np.ones_like,
-        r"The outputs of teacher=Broken\(.* are constant on X: there is noth",
+        r"The outputs of teacher=Broken\(.* are constant on X: there is nothing to",
     ),
 }
 

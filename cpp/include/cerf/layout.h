@@ -38,7 +38,7 @@ struct InputRun {
 
 // Which inputs a panel holds, and where. `rows` has the panel row of each input, and `n_rows` for
 // inputs that the map does not read: the panel has one more row, whose content is never used. Runs
-// cover all inputs in order; those of which none is read are only seen to be finite.
+// cover all inputs in order; those of which none is read are only checked to be finite.
 struct PanelInputs {
   int32_t n_rows;
   const int32_t* rows;  // (n_features,); null: all inputs in order
@@ -92,7 +92,7 @@ struct FastfoodLayout {
   const T* offsets;              // (n_projections,)
 };
 
-// One-row form of shared masks: unit u serves `width` (padded) projections from `first` on,
+// One-row form of shared masks: unit u has `width` (padded) projections from `first` on,
 // weights[weight_begin + i * width + f].
 struct RowUnit {
   int64_t row_begin, weight_begin;

@@ -1,4 +1,4 @@
-// Feature maps as plain arrays, in radians: what callers hand over, and the check of it.
+// Feature maps as plain arrays, in radians: the arguments of callers, and their check.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,9 @@ struct DenseMap {
   int64_t n_features() const { return frequencies.n_rows; }
 };
 
-// Mask m reads mask_inputs[mask_pointers[m] ..] and serves projections projection_pointers[m] ..;
-// values: per mask a C-ordered block (inputs, projections). Inputs come in aligned groups of
-// `group_size`, which is a hint.
+// Mask m reads mask_inputs[mask_pointers[m] ..] and is the mask of projections
+// projection_pointers[m] ..; values: per mask a C-ordered block (inputs, projections). Inputs come
+// in aligned groups of `group_size`, which is a hint.
 struct MaskedMap {
   int64_t n_inputs;
   std::span<const int64_t> mask_pointers;

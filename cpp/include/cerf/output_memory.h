@@ -7,8 +7,8 @@ namespace cerf {
 
 // Bytes of any content whose address is a multiple of 2 MiB. Throws std::bad_alloc.
 //
-// What is no longer used is kept for the next one, up to a limit; the system may have the pages
-// whenever it needs them.
+// What is no longer used is kept for the next one, up to a limit; the system may take the
+// pages when memory runs short.
 class OutputMemory {
  public:
   explicit OutputMemory(int64_t n_bytes);
@@ -23,7 +23,7 @@ class OutputMemory {
   int64_t n_bytes_;
 };
 
-// Most bytes that are kept while nobody uses them, and how many are at present.
+// Most bytes that are kept while not in use, and how many are at present.
 void set_kept_output_limit(int64_t n_bytes);
 int64_t kept_output_limit();
 int64_t kept_output_bytes();

@@ -1,4 +1,4 @@
-// Whether two arrays may share memory, judged by their bounds (np.may_share_memory).
+// Whether two arrays may share memory, by their bounds (np.may_share_memory).
 #pragma once
 
 #include <algorithm>

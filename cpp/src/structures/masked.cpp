@@ -1,4 +1,4 @@
-// Which structure serves a masked map.
+// Which structure a masked map has.
 #include "structures/structure.h"
 
 namespace cerf {
@@ -6,8 +6,8 @@ namespace cerf {
 template <class T>
 std::unique_ptr<Structure<T>> pack(const MaskedMap& map, const Outputs& outputs,
                                    const KernelTable<T>& kernels) {
-  // Below three projections a mask, the shared kernel loads the panel too often. It still serves
-  // maps of more inputs than the chunked layout can number.
+  // Below three projections a mask, the shared kernel loads the panel too often. It is still used
+  // for maps of more inputs than the chunked layout can number.
   const bool independent = outputs.n_projections() < 3 * map.n_masks();
   return independent && map.n_features() <= kChunkedInputs ? pack_chunked(map, outputs, kernels)
                                                            : pack_shared(map, outputs, kernels);

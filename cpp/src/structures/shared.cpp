@@ -173,7 +173,7 @@ class SharedStructure final : public Structure<T> {
   std::vector<RowUnit> units_;
   int64_t n_row_weights_ = 0;
   mutable std::once_flag row_once_;
-  mutable std::atomic<bool> row_packed_{false};  // n_bytes may be asked while it is being built
+  mutable std::atomic<bool> row_packed_{false};  // n_bytes may be read while it is being built
   mutable Buffer<T> row_weights_;
 };
 

@@ -20,7 +20,7 @@ class Structure {
   virtual int32_t panel_width() const { return kPanelWidth<T>; }
   virtual int64_t panel_scratch() const { return 0; }  // elements
   virtual int64_t row_scratch() const { return 0; }
-  // Rows from which on the batch form is quicker: it always pays for a whole panel.
+  // Rows from which on the batch form is quicker: it always computes a whole panel.
   virtual int64_t one_row_below() const = 0;
   virtual void run_panel(const T* panel, T* scratch, Sink<T>& sink) const = 0;
   virtual void run_row(const T* x, T* scratch, T* phases) const = 0;

@@ -88,7 +88,7 @@ def use_level(level: str) -> Iterator[None]:
 
 
 def backend_info() -> dict[str, Any]:
-    """Tell what the native core runs on: level in use, levels available, threads, compiler."""
+    """Return what the native core runs on: level in use, levels available, threads, compiler."""
     return {
         "level": current_level(),
         "levels": levels(),
@@ -115,7 +115,7 @@ class CerfController(threadpoolctl.LibController):  # type: ignore[misc]
 
     def get_num_threads(self) -> int:
         """Cap in force."""
-        # Other packages have a _core too; threadpoolctl asks before it checks the symbols.
+        # Other packages have a _core too; threadpoolctl calls this before it checks the symbols.
         get = getattr(self.dynlib, "cerf_get_num_threads", lambda: 1)
         return int(get())
 
@@ -135,8 +135,8 @@ def empty_output(n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> NDArray[A
 
     The system zeroes new pages before their first use, which takes up to half as long as a cheap
     map. The memory of a large output is therefore kept when the array and its views are gone, up
-    to 256 MiB in all (:data:`LIMIT_VARIABLE`), and the system is told that it may have the pages
-    whenever it needs them.
+    to 256 MiB in all (:data:`LIMIT_VARIABLE`), and its pages are offered to the system,
+    which may take them when memory runs short.
     """
     if n_rows * n_columns * dtype.itemsize >= _LARGE:
         if dtype == np.float32:

@@ -18,7 +18,7 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """A click group whose commands live in modules that are imported on use."""
+    """A click group whose commands are modules, imported on use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Names of the commands, in the order of the table."""

@@ -217,8 +217,8 @@ def split_dataset(
 ) -> TrainTestSplit:
     """Split by a seed, or take the given test rows; scale by moments of the training rows.
 
-    Scaling, of each input by itself or of all alike, is what kernel ridge regression prefers on
-    500 training rows. It costs nothing: every method could fold it into its first weights.
+    Scaling, of each input by itself or of all alike, has the lower error of kernel ridge regression
+    on 500 training rows. It costs nothing: every method could fold it into its first weights.
     """
     if test is None:
         X, X_test, y, y_test = _split_rows(dataset, test_size, seed)

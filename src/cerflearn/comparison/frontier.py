@@ -7,8 +7,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
+from cerflearn._typing import MatrixLike
 from cerflearn._validation import check_integer, invalid
 from cerflearn.comparison.dataset import (
     Dataset,
@@ -26,13 +28,13 @@ _MAX_MACS = 10**12
 
 
 def frontier(
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: ArrayLike,
     macs: int | Iterable[int],
     methods: str | Sequence[str] | None = None,
     *,
     test_size: float = 0.25,
-    test_set: tuple[Any, Any] | None = None,
+    test_set: tuple[MatrixLike, ArrayLike] | None = None,
     task: str = "auto",
     n_seeds: int = 1,
     random_state: int | Iterable[int] | None = 0,
@@ -69,7 +71,7 @@ def frontier(
     test_set : tuple (X_test, y_test), default=None
         Rows to test on instead; then all of X is learned from.
     task : {"auto", "classification", "regression"}, default="auto"
-        What y is; ``"auto"`` asks :func:`sklearn.utils.multiclass.type_of_target`.
+        What y is; ``"auto"`` uses :func:`sklearn.utils.multiclass.type_of_target`.
     n_seeds : int, default=1
         Splits and draws to average over.
     random_state : int, iterable of int or None, default=0
@@ -91,10 +93,11 @@ def frontier(
 
     Notes
     -----
-    Inputs are scaled one by one or all alike, whichever suits kernel ridge regression on training
-    rows, for all methods: scaling can be folded into the first weights and is not counted. Kernel
-    coefficients and ridge penalties are chosen by the leave-one-out error, settings of networks on
-    held-out training rows (folds, or a fifth of more than 1,000 rows); ``fit_seconds`` includes it.
+    Inputs are scaled one by one or all alike, whichever has the lower error of kernel ridge
+    regression on training rows, for all methods: scaling can be folded into the first weights and
+    is not counted. Kernel coefficients and ridge penalties are chosen by the leave-one-out error,
+    settings of networks on held-out training rows (folds, or a fifth of more than 1,000 rows);
+    ``fit_seconds`` includes it.
 
     A method whose smallest model exceeds a budget, or which raises an error, has no model there,
     and ``note`` says why. No model has more than eight features or hidden units for each training
@@ -110,7 +113,7 @@ def frontier(
 
     References
     ----------
-    .. [1] Wangni, J., Zhuo, J., Zhu, J., "Learning Random Fourier Features by Hybrid Constrained
+    .. [1] Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained
        Optimization": masked features, blocks and ``selector="cvem"``.
 
     Examples

@@ -1,4 +1,4 @@
-"""How large a model may be for the rows it is fitted on, whatever the budget pays for."""
+"""How large a model may be for the rows it is fitted on, whatever the budget."""
 
 from __future__ import annotations
 

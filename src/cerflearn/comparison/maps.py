@@ -32,7 +32,7 @@ MAX_LEARNED_CANDIDATES = 1_000
 
 _GAMMA_ROWS = 5_000  # on which kernel coefficients are compared
 _SELECTED_FRACTION = 0.4  # of the candidates of a learned map
-_MIN_CANDIDATES_PER_FEATURE = 1.1  # with fewer there is no selection to speak of
+_MIN_CANDIDATES_PER_FEATURE = 1.1  # fewer leave hardly anything to select from
 
 MapFactory = Callable[..., Any]
 """Makes an unfitted map: ``make_map(n_components=, gamma=, random_state=)``."""
@@ -141,7 +141,7 @@ def _widest(
     if least > macs:
         raise BudgetTooSmallError("one feature", least)
     widths, note = range(1, macs // n_scores + 1), ""
-    # Wider maps than the limit are not drawn: one more tells whether the budget allows them.
+    # Wider maps than the limit are not drawn: one output more shows whether the budget allows them.
     width = widths[bisect_right(widths, macs, key=lambda n: total(min(n, limit + 1))) - 1]
     if width > limit:
         width, note = limit, note_of_limit

@@ -1,9 +1,9 @@
 r"""Baseline for learned masks: a ReLU network that is pruned to the budget in the same way.
 
-TrainingSet and pruning follow :class:`~cerflearn.CERFClassifier`, for as many steps, with features
-that are always relu and without a kernel machine as teacher: dense at first, the weights
-with the smallest :math:`|W_{dk}| \operatorname{std}(x_d)` dropped on the way, L-BFGS where all
-rows fit in a step, Adam on mini-batches else. Settings are chosen on held-out rows by accuracy or
+Training and pruning follow :class:`~cerflearn.CERFClassifier`, for as many steps, with features
+that are always relu and without a kernel machine as teacher: dense at first, the weights with the
+smallest :math:`|W_{dk}| \operatorname{std}(x_d)` dropped on the way, L-BFGS where all rows fit in a
+step, otherwise Adam on mini-batches. Settings are chosen on held-out rows by accuracy or
 squared error.
 """
 
@@ -50,7 +50,7 @@ class PrunedMLPSetting:
 
 
 def settings_for(n_samples: int) -> list[PrunedMLPSetting]:
-    """List the settings to try; the first wins among equals."""
+    """List the settings to try; of equals the first is taken."""
     values = [(3e-3, 1.0), (1e-2, 1.0), (1e-3, 1.0), (3e-3, 1.3)]
     if n_samples <= FEW_ROWS:
         values.append((1e-1, 1.0))

@@ -1,4 +1,4 @@
-"""BLAS and LAPACK on one thread, for as long as anybody needs it."""
+"""BLAS and LAPACK on one thread, while any computation needs it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _limiter: Any = None
 
 @contextmanager
 def one_thread_blas() -> Iterator[None]:
-    """Limit BLAS and LAPACK to one thread, in the whole process where they know no finer limit.
+    """Limit BLAS and LAPACK to one thread, in the whole process where they have no finer limit.
 
-    The limit is lifted when the last of several overlapping users leaves: if the first one to
-    finish lifted it, it would change the bits of the others.
+    The limit is lifted when the last of several overlapping contexts ends: if the first one to
+    end lifted it, the bits of the others would change.
     """
     global _limiter, _n_users
     if getattr(_own, "limited", False):
@@ -30,7 +30,7 @@ def one_thread_blas() -> Iterator[None]:
         controller = ThreadpoolController()
         if _n_users == 0:
             _take_control(controller)
-        # Also for later users, see limit_this_thread.
+        # Also for later contexts, see limit_this_thread.
         limiter = controller.limit(limits=1, user_api="blas")
         _limiter = limiter if _n_users == 0 else _limiter
         _n_users += 1
@@ -49,7 +49,7 @@ def one_thread_blas() -> Iterator[None]:
 
 
 def limit_this_thread() -> None:
-    """Set the limit in a thread that ends before a user of :func:`one_thread_blas` leaves.
+    """Set the limit in a thread that ends before a context of :func:`one_thread_blas`.
 
     Some libraries have one limit for each calling thread rather than one for the process.
     """

@@ -1,7 +1,7 @@
 """Sources of row blocks: slices of arrays, or functions that compute the rows they are asked for.
 
-Block i holds the rows ``[i * block_rows, (i + 1) * block_rows)`` of the whole data, whoever asks
-for it and in whatever order.
+Block i holds the rows ``[i * block_rows, (i + 1) * block_rows)`` of the whole data, for any
+caller and in any order of requests.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class ArraySource(BlockSource):
 
 
 class ComputedSource(BlockSource):
-    """Blocks made when asked for.
+    """Blocks computed on request.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class ComputedSource(BlockSource):
 
 
 class CachedSource(BlockSource):
-    """Keep blocks of another source until ``max_bytes`` are used; the rest is asked for again.
+    """Keep blocks of another source until ``max_bytes`` are used; others are requested again.
 
     Parameters
     ----------

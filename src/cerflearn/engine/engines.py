@@ -145,7 +145,7 @@ class ThreadsEngine(Engine):
     Parameters
     ----------
     source : BlockSource
-        Where the blocks come from; asked from several threads at once.
+        Where the blocks come from; read by several threads at once.
     n_threads : int
         Number of threads, at least 1.
     """
@@ -173,7 +173,7 @@ class ThreadsEngine(Engine):
         with one_thread_blas(), pool:
             try:
                 for index in range(len(self.source)):
-                    # One block waits for each that runs: no thread idles while we merge, and
+                    # One block is queued for each that runs: no thread is idle during a merge, and
                     # memory does not grow with the number of blocks.
                     if len(running) == 2 * self.n_threads:
                         tree.push(running.popleft().result())

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from cerflearn.estimators.sklearn_cost import count, parts_of
@@ -11,7 +10,7 @@ from cerflearn.features.base import FeatureMap
 from cerflearn.features.cost import Cost
 
 
-def cost(estimator: Any) -> Cost:
+def cost(estimator: BaseEstimator) -> Cost:
     r"""Count what one row costs in a fitted estimator, and what a deployed model stores.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What every estimator is given: X, y, n_jobs, checked once at the door."""
+"""What every estimator is given: X, y, n_jobs, checked once at the start of a call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
 """Types of data that are kept as they are."""
 
 THREADED_ROWS = 256
-"""Rows from which several threads are used: for fewer, asking joblib would cost more."""
+"""Rows from which several threads are used: for fewer, reading ``n_jobs`` through joblib takes too
+long."""
 
 _NAN_HINT = (
     "Fill missing values first, for example with cerflearn.KernelImputer or "
@@ -44,7 +45,7 @@ def read_data(
     With y, which must have as many rows and be finite where it has numbers, both are returned.
     ``incomplete`` lets NaN pass, and arrays only.
     """
-    # scikit-learn does not see the types of frames other than pandas: with a list it would make
+    # scikit-learn does not read the types of frames other than pandas: with a list it would make
     # float64 of float32.
     other_frame = hasattr(X, "to_numpy") and not hasattr(X, "iloc")
     settings: dict[str, Any] = {

@@ -116,7 +116,7 @@ def _read_multilabel(y: Any, weights: Float64Array, class_weight: Any, head: str
     y = y.toarray() if issparse(y) else np.asarray(y)
     if head not in MULTILABEL_HEADS:
         raise ValueError(
-            f"y has {y.shape[1]} labels a row, and head={head!r} can tell classes only: pass "
+            f"y has {y.shape[1]} labels a row, and head={head!r} is for classes only: pass "
             "head='logistic' or head='ridge', or one column of classes."
         )
     if class_weight is not None:

@@ -237,7 +237,7 @@ def _kernel_teacher(name: str, data: TrainingData, law: SpectralLaw, n_columns: 
     n_rows = min(data.n_samples, BASIS_ROWS)
     n_components = min(n_columns, n_rows)
     if name == "nystroem":
-        # All rows of the kernel handed over are used; the seed orders the columns only.
+        # All rows of the given kernel are used; the seed orders the columns only.
         nystroem = Nystroem(kernel="precomputed", n_components=n_components, random_state=0)
         return KernelTeacher(data, law, nystroem, n_components)
     pca = KernelPCA(kernel="precomputed", n_components=n_components, eigen_solver="dense")

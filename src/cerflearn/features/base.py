@@ -27,7 +27,7 @@ MOST_VALUES = 2**28
 
 
 def budget_error(macs: int, n_features: int, least: int, what: str, remedy: str) -> ValueError:
-    """Make the error for a budget below the price of one projection or block.
+    """Make the error for a budget below the cost of one projection or block.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-r"""Drawing of Fastfood blocks: how many a budget buys, their centres and scales (Prop. 5)."""
+r"""Drawing of Fastfood blocks: how many fit a budget, their centres and scales (Prop. 5)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from cerflearn.features.base import budget_error, check_map_size, outputs_of, projections_for
 from cerflearn.features.blocked import (
     BlockedMap,
-    block_prices,
+    block_macs,
     blocks_within_budget,
     draw_blocked_map,
 )
@@ -53,7 +53,7 @@ class BlockSampler:
     spaced_offsets: bool = True
 
     def n_outputs_for(self, n_features: int) -> int:
-        """Output columns: as asked, or all of as many whole blocks as the budget pays for."""
+        """Output columns: as asked, or all of as many whole blocks as fit the budget."""
         size = padded_size(n_features)
         if self.macs is None:
             n_values = _VALUES_PER_ROW * projections_for(self.n_outputs, self.paired)
@@ -64,16 +64,16 @@ class BlockSampler:
             self.macs, n_features, shared_signs=self.shared_signs, centred=centred
         )
         if n_blocks == 0:
-            least = sum(self.prices(n_features))
+            least = sum(self.block_macs(n_features))
             remedy = "or use MaskedFourierFeatures, whose projections cost less"
             raise budget_error(self.macs, n_features, least, "a Fastfood block", remedy)
         check_map_size(_VALUES_PER_ROW * n_blocks * size, f"macs={self.macs}")
         return outputs_of(n_blocks * size, self.paired)
 
-    def prices(self, n_features: int) -> tuple[int, int]:
-        """MACs of each block, and those due once."""
+    def block_macs(self, n_features: int) -> tuple[int, int]:
+        """MACs of each block, and those counted once."""
         centred = self.centre_law is not None
-        return block_prices(n_features, shared_signs=self.shared_signs, centred=centred)
+        return block_macs(n_features, shared_signs=self.shared_signs, centred=centred)
 
     def draw(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> BlockedMap:
         """Draw blocks with their centres and scales, for so many output columns."""

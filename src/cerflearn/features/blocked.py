@@ -252,14 +252,14 @@ def draw_block_offsets(
     return offsets
 
 
-def block_prices(
+def block_macs(
     n_features: int, *, shared_signs: bool = False, centred: bool = False
 ) -> tuple[int, int]:
-    """MACs of each whole block, and those due once for all blocks that share their signs.
+    """MACs of each whole block, and those counted once for all blocks that share their signs.
 
     Examples
     --------
-    >>> block_prices(16), block_prices(16, shared_signs=True), block_prices(16, centred=True)
+    >>> block_macs(16), block_macs(16, shared_signs=True), block_macs(16, centred=True)
     ((176, 0), (96, 80), (192, 0))
     """
     size = padded_size(n_features)
@@ -271,12 +271,12 @@ def block_prices(
 def blocks_within_budget(
     macs: int, n_features: int, *, shared_signs: bool = False, centred: bool = False
 ) -> int:
-    """Count the whole blocks that a budget pays for; ``centred``: each has a centre.
+    """Count the whole blocks that fit a budget; ``centred``: each has a centre.
 
     Examples
     --------
     >>> blocks_within_budget(400, 16), blocks_within_budget(400, 16, shared_signs=True)
     (2, 3)
     """
-    each, once = block_prices(n_features, shared_signs=shared_signs, centred=centred)
+    each, once = block_macs(n_features, shared_signs=shared_signs, centred=centred)
     return max(0, macs - once) // each

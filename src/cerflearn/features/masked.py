@@ -34,8 +34,8 @@ _EXCHANGEABLE_LAWS = (Gaussian, Cauchy, Laplace, StudentT)
 class MaskedMap(FeatureMap):
     r"""Features :math:`a \cos(\rho (\epsilon \odot \omega)^\top x + b)`; masks may be shared.
 
-    Mask m reads ``mask_inputs[mask_pointers[m]:mask_pointers[m + 1]]``, ascending, and serves
-    the projections ``projection_pointers[m]:projection_pointers[m + 1]``. Relu maps give
+    Mask m reads ``mask_inputs[mask_pointers[m]:mask_pointers[m + 1]]``, ascending, and is
+    that of projections ``projection_pointers[m]:projection_pointers[m + 1]``. Relu maps give
     :math:`a \max(\rho (\epsilon \odot \omega)^\top x + b, 0)` instead.
 
     Attributes
@@ -235,7 +235,7 @@ def masks_within_budget(
     features_per_mask: int,
     rng: np.random.Generator,
 ) -> tuple[MaskSet, int]:
-    """Draw as many masks as a budget pays for, and count the projections they serve.
+    """Draw as many masks as fit a budget, and count their projections.
 
     Parameters
     ----------
@@ -246,14 +246,14 @@ def masks_within_budget(
     expected_active : float
         A guess of the inputs of a mask; it affects time only.
     features_per_mask : int
-        Projections that share a mask; the last mask may serve fewer.
+        Projections that share a mask; the last mask may have fewer.
     rng : numpy.random.Generator
         Source of randomness.
 
     Returns
     -------
     masks : MaskSet
-        At least one mask, also if the budget pays for no projection of it.
+        At least one mask, also if no projection of it fits the budget.
     n_projections : int
         Projections within the budget; the next would exceed it.
     """
@@ -262,11 +262,11 @@ def masks_within_budget(
         # Masks of one draw may depend on each other: a longer draw starts from the same state.
         trial = deepcopy(rng)
         masks = draw(n_masks, trial)
-        spent = np.cumsum(np.repeat(masks.counts, features_per_mask))
-        if spent[-1] > macs:
+        total_macs = np.cumsum(np.repeat(masks.counts, features_per_mask))
+        if total_macs[-1] > macs:
             break
         n_masks *= 2
     rng.bit_generator.state = trial.bit_generator.state
-    n_projections = int(np.searchsorted(spent, macs, side="right"))
+    n_projections = int(np.searchsorted(total_macs, macs, side="right"))
     n_used = max(1, -(-n_projections // features_per_mask))
     return masks.select(slice(n_used)), n_projections

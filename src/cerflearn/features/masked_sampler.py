@@ -1,4 +1,4 @@
-r"""Drawing of masked maps: how many masks a budget buys, and frequencies on them (Prop. 3)."""
+r"""Drawing of masked maps: how many masks fit a budget, and frequencies on them (Prop. 3)."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class MaskedSampler:
         return MaskPlan(usable, plan.density, per_mask)
 
     def draw(self, plan: MaskPlan, rng: np.random.Generator) -> MaskedMap:
-        """Draw as many projections as were asked for, or as the budget pays for."""
+        """Draw as many projections as were asked for, or as fit the budget."""
         masks, n_outputs = self._draw_masks(plan, rng)
         return self._draw_on(masks, plan, n_outputs, rng)
 

@@ -200,7 +200,7 @@ def automatic_density(n_features: int, n_projections: int | None = None) -> floa
     n_features : int
         D, the number of inputs.
     n_projections : int, optional
-        K; the masks together then have room for every input once, however few they are.
+        K; the masks together are then large enough to read every input once, however few they are.
 
     Notes
     -----

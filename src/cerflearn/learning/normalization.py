@@ -1,8 +1,8 @@
 r"""Centre and scale both embeddings while learning.
 
 As printed the method prefers nearly constant features: a large mean explains much of an uncentred
-teacher and tells nothing about a sample. So means are subtracted first (``"center"``), and the
-learner's columns are brought to unit variance (``"standardize"``), which judges a feature by its
+teacher and carries no information. So means are subtracted first (``"center"``), and the
+learner's columns are brought to unit variance (``"standardize"``), which ranks a feature by its
 correlation rather than by its size. The selected map itself stays uncentred.
 """
 
@@ -145,7 +145,7 @@ class Normalizer:
             Of all rows.
         normalize : {"standardize", "center"} or None
             None, as printed in the paper, changes only columns that are constant: they are set
-            to zero, as selecting them could tell nothing.
+            to zero, as they carry no information.
         """
         teacher, learner = moments.teacher, moments.learner
         if teacher.n_samples < 2:

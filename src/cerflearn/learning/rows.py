@@ -1,4 +1,4 @@
-"""What learning asks of whoever holds the data: a pass over row blocks."""
+"""Interface to the training data that learning needs: a pass over row blocks."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ own lowers the error by
           = \Big(\sum_n L_{nk} (W^\top T_n)_k\Big)^2 \Big/ \sum_n L_{nk}^2,
 
 which is its score. (The sums are the diagonal of :math:`W^\top T^\top L`, which is positive
-semidefinite for the best W: no sum is negative.) Choosing the best K' at once would judge them by a
-rotation that still serves all K candidates; so ever fewer are kept, with a new rotation each time.
+semidefinite for the best W: no sum is negative.) Choosing the best K' at once would score them by a
+rotation fitted to all K candidates; so they are dropped step by step, each time with a new one.
 All of it needs one pass for means and one for :math:`T^\top L`.
 """
 

@@ -1,4 +1,4 @@
-"""What CVEM knows between two passes over the data, and what it reports."""
+"""State of CVEM between two passes over the data, and its result."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class VariationalState:
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """What a callback is told after each stage.
+    """What a callback receives after each stage.
 
     Attributes
     ----------

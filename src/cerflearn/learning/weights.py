@@ -6,8 +6,8 @@ r"""Non-negative weights of selected features, so that their inner products appr
 with :math:`A = (\varphi^\top \varphi)^{\circ 2} - (\varphi^{\circ 2})^\top \varphi^{\circ 2}`
 (elementwise squares). The N x N kernel matrix is not needed if it is a teacher's,
 :math:`K = T T^\top`, as then :math:`b_k = |T^\top \varphi_k|^2 - \sum_i |t_i|^2 \varphi_{ik}^2`.
-Rows are not compared with themselves: other rows than these never meet themselves, and a diagonal
-of ones would make weights too large, the more the fewer rows there are. The weighted map
+Pairs of a row with itself are left out: they say nothing about new rows, and a diagonal of ones
+would make weights too large, the more the fewer rows there are. The weighted map
 :math:`\sqrt{w_k} \varphi_k` costs no more than the plain one. Features are not centred here.
 """
 
@@ -66,7 +66,7 @@ class PairSums:
 
 
 def _difference(left: Float64Array, right: Float64Array) -> Float64Array:
-    """Return left - right, and 0 where only rounding is left: no two rows have to do with it."""
+    """Return left - right, and 0 where the difference is rounding."""
     difference = left - right
     difference[np.abs(difference) <= _NULL * left] = 0.0
     return difference

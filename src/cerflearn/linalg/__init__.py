@@ -1,4 +1,4 @@
-"""Linear algebra shared by the other rooms, each thing written once, on arrays alone.
+"""Linear algebra shared by the other packages, each algorithm once, on arrays alone.
 
 ``distances``: squared Euclidean distances of rows, and evenly spaced rows. ``signs``: the sign of a
 direction. ``moments``: means and second moments of two sets of columns, streamed and merged; from

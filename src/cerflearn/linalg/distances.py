@@ -1,4 +1,4 @@
-"""Squared Euclidean distances between rows, through matrix products; rows that stand for all."""
+"""Squared Euclidean distances between rows, through matrix products; evenly spaced rows."""
 
 from __future__ import annotations
 

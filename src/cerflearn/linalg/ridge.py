@@ -130,7 +130,7 @@ def fit_ridge_path(
     r"""Ridge regression with the penalty of the least leave-one-out error.
 
     With centred features :math:`F = U \sqrt{S} V^\top`, one eigendecomposition
-    :math:`F^\top F = V S V^\top` serves all penalties: predictions are
+    :math:`F^\top F = V S V^\top` is used for all penalties: predictions are
     :math:`F V (S + \lambda)^{-1} V^\top F^\top T`, and leaving row n out divides its residual by
     :math:`1 - h_n`, h the diagonal of the hat matrix with the intercept.
 

@@ -86,7 +86,7 @@ class Chain:
         return np.concatenate([waves[0], waves[1]], axis=1)
 
     def start(self, rng: np.random.Generator) -> ChainState:
-        """Draw frequencies from one normal law; variances are those that rows left out prefer.
+        """Draw frequencies from one normal law; variances have the least leave-one-out error.
 
         The chain changes the variance of hundreds of weights by a few per cent a sweep, so that
         it must not start orders of magnitude away.

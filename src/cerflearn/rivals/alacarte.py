@@ -98,7 +98,7 @@ class ALaCarte(RivalClassifier):
     centre costs one MAC an input for each block. The source learns on regression; here classes
     are regressed, to -1 and 1 or one score a class, and the row lengths S are drawn rather than
     learned. The intercept is not penalised. Probabilities are a sigmoid or softmax of the scores
-    times a factor that suits rows left out.
+    times a factor fitted to leave-one-out scores.
 
     References
     ----------

@@ -98,8 +98,8 @@ class BaNK(RivalClassifier):
     differs in that components have diagonal covariances (normal-inverse-gamma law), the process
     is truncated (blocked Gibbs sampling), and classes are regressed, to -1 and 1 or one score a
     class, so that the head is drawn exactly. The intercept is not penalised. Probabilities are a
-    sigmoid or softmax of the scores times a factor that suits rows left out. 20 sweeps are far
-    from a converged chain of hundreds of frequencies: they suffice for a point estimate.
+    sigmoid or softmax of the scores times a factor fitted to leave-one-out scores. 20 sweeps
+    are far from a converged chain of hundreds of frequencies: they suffice for a point estimate.
 
     References
     ----------

@@ -80,8 +80,8 @@ class RandomKitchenSinks(RivalClassifier):
     The source bounds each weight by C / K and leaves loss and law open; it also uses a quadratic
     penalty in place of the bound, as is the default here, with squared loss, one score for each
     of three classes or more. With ``bound`` the weights minimise the penalised loss within it.
-    Probabilities are a sigmoid or softmax of the scores times a factor that suits rows left out
-    (with ``bound``: training rows).
+    Probabilities are a sigmoid or softmax of the scores times a factor fitted to
+    leave-one-out scores (with ``bound``: to scores of the training rows).
 
     References
     ----------

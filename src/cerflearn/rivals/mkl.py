@@ -239,7 +239,7 @@ class MultipleKernelLearning(RivalClassifier):
         check_is_fitted(self, "head_coef_")
         n_rows, n_features = self._rows.shape
         used = self.kernel_weights_ > 0.0
-        # One number a row and input serves the kernels of all inputs and of single ones.
+        # One array is used by the kernels of all inputs and by those of single inputs.
         macs = n_features + n_rows * (n_features + int(used.sum()) + len(self.head_coef_))
         n_numbers = self._rows.size + self.head_coef_.size + self.head_intercept_.size
         return stored_cost(macs=macs, n_parameters=n_numbers + 2 * n_features + 2 * int(used.sum()))

@@ -27,6 +27,11 @@ class Product(SpectralLaw):
     first, second : SpectralLaw
         The laws P_1 and P_2 of section 4.1.
 
+    See Also
+    --------
+    GaussianMixture : Normal frequencies around draws of a law.
+    cerflearn.BlockedCERF : Blocks that imitate such a law.
+
     Examples
     --------
     >>> Product(Gaussian(2.0), Gaussian(0.5)).kernel([[0.0]], [[1.0]]).round(3)  # 1 / sqrt(2)
@@ -40,7 +45,7 @@ class Product(SpectralLaw):
         for name, law in (("first", self.first), ("second", self.second)):
             if not isinstance(law, SpectralLaw):
                 raise ValueError(f"{name}={law!r} is not a law; pass one such as Gaussian(1.0).")
-        # The heavier tail wins.
+        # That of the heavier tail.
         index = min(self.first.stability_index, self.second.stability_index)
         closed = {type(self.first), type(self.second)} in ({Gaussian}, {Gaussian, Cauchy})
         object.__setattr__(self, "stability_index", index)
@@ -81,6 +86,11 @@ class GaussianMixture(SpectralLaw):
         The J centres; copied and made read-only.
     spread : float
         Standard deviation of each frequency about its centre.
+
+    See Also
+    --------
+    Product : The law that section 4.1 approximates.
+    cerflearn.BlockedCERF : Blocks with centres, see its ``spread``.
 
     Examples
     --------
@@ -127,7 +137,7 @@ class GaussianMixture(SpectralLaw):
 
     def _check_width(self, n_features: int) -> None:
         if n_features != self.centres.shape[1]:
-            raise ValueError(f"{self!r} cannot serve {n_features} features; draw other centres.")
+            raise ValueError(f"{self!r} is not a law of {n_features} features; draw other centres.")
 
     def sample(self, n_features: int, n_projections: int, rng: Generator) -> Float64Array:
         """Draw frequencies (n_features, n_projections), one a column.

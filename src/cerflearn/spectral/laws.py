@@ -24,6 +24,11 @@ class Gaussian(ScaledLaw):
     scale : float
         Standard deviation of each frequency; ``sqrt(2 * gamma)`` for ``kernel="rbf"``.
 
+    See Also
+    --------
+    StudentT : Isotropic frequencies with heavier tails.
+    GaussianMixture : Normal frequencies around several centres.
+
     Examples
     --------
     >>> Gaussian(2.0).kernel([[0.0]], [[0.5]]).round(3)  # exp(-1/2)
@@ -52,6 +57,11 @@ class Cauchy(ScaledLaw):
     scale : float
         Median absolute value of each frequency; ``gamma`` for ``kernel="laplacian"``.
 
+    See Also
+    --------
+    Laplace : Independent frequencies whose kernel is ``"cauchy"``.
+    Gaussian : Independent normal frequencies.
+
     Examples
     --------
     >>> Cauchy(2.0).kernel([[0.0, 0.0]], [[0.5, -0.5]]).round(3)  # exp(-2)
@@ -76,6 +86,11 @@ class Laplace(ScaledLaw):
     ----------
     scale : float
         Mean absolute value of each frequency; ``gamma`` for ``kernel="cauchy"``.
+
+    See Also
+    --------
+    Cauchy : Independent frequencies whose kernel is ``"laplacian"``.
+    Gaussian : Independent normal frequencies.
 
     Examples
     --------
@@ -128,6 +143,11 @@ class StudentT(ScaledLaw):
         3 gives Matern 3/2, 5 gives Matern 5/2. From 0.5 (below, draws overflow) to 1000 (above,
         use :class:`Gaussian`).
 
+    See Also
+    --------
+    Gaussian : The limit of many degrees of freedom.
+    law_from_kernel : Laws of kernels with a name.
+
     Notes
     -----
     One chi-square a frequency, shared by its entries. Given it a sum over m inputs is normal and
@@ -179,7 +199,7 @@ _LAWS: dict[str, Callable[[float], SpectralLaw]] = {
 }
 
 KERNELS: tuple[str, ...] = tuple(_LAWS)
-"""Names that :func:`law_from_kernel` knows."""
+"""Names that :func:`law_from_kernel` accepts."""
 
 
 def law_from_kernel(kernel: str, gamma: float) -> SpectralLaw:
@@ -192,6 +212,10 @@ def law_from_kernel(kernel: str, gamma: float) -> SpectralLaw:
         :math:`\prod_i 1 / (1 + \gamma^2 d_i^2)`; Matern with length :math:`1 / \sqrt{2 \gamma}`.
     gamma : float
         Positive coefficient.
+
+    See Also
+    --------
+    Gaussian, Cauchy, Laplace, StudentT : The laws.
 
     Examples
     --------

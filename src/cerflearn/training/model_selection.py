@@ -43,7 +43,7 @@ class HeldOutResult:
         return float(self.weights @ self.criterion / self.weights.sum())
 
     def is_better(self, other: HeldOutResult, n_errors: float) -> bool:
-        """Tell whether the mean is higher by more than some paired standard errors."""
+        """Return whether the mean is higher by more than some paired standard errors."""
         share = self.weights / self.weights.sum()
         difference = self.criterion - other.criterion
         mean = float(share @ difference)
@@ -126,7 +126,7 @@ def rule_for(settings: Sequence[TrainingSettings], *, classifies: bool) -> Selec
     Squared errors of few rows depend on the largest of them. Where alpha falls from setting to
     setting, the mean over neighbours takes out much of that noise; features that were only
     selected have no neighbours, and need a larger margin. Otherwise a margin is used.
-    Networks taught by a kernel machine and by the labels are compared by their accuracy, as the
+    Networks trained on a kernel machine and on the labels are compared by their accuracy, as the
     probabilities of the former are off even where the accuracy is higher; accuracies of few rows
     are noisy, hence the margin.
 
@@ -151,7 +151,7 @@ def rule_for(settings: Sequence[TrainingSettings], *, classifies: bool) -> Selec
 
 
 def _is_path(settings: Sequence[TrainingSettings]) -> bool:
-    """Tell whether settings that train differ in alpha alone, which falls."""
+    """Return whether settings that train differ in alpha alone, which falls."""
     trained = [setting for setting in settings if setting.trains]
     alike = len({replace(setting, alpha=0.0) for setting in trained}) == 1
     alphas = [setting.alpha for setting in trained]

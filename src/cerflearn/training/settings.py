@@ -16,7 +16,7 @@ Learn: TypeAlias = Literal["masks", "features", "selection"]
 """What is learned: masks, frequencies and scores; the latter two; a selection, and scores."""
 
 TeacherName: TypeAlias = Literal["labels", "kernel"]
-"""Whose scores the network is trained on."""
+"""What the network is trained on."""
 
 FEW_ROWS = 1_000
 """Most rows for which settings are compared in several folds."""
@@ -78,7 +78,7 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class SettingsRequest:
-    """What the user asks for; None stands for "auto".
+    """Settings that the user gives; None stands for "auto".
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ _TABLE: dict[str, tuple[_TableRow, ...]] = {
 """Settings to compare for each size of data.
 
 The order counts where both teachers are compared, and in regressions, see
-:mod:`cerflearn.training.model_selection`. Small budgets want a small alpha.
+:mod:`cerflearn.training.model_selection`. Small budgets need a small alpha.
 """
 
 _RELU_ROWS = (_TableRow(3e-3, activation="relu"), _TableRow(1e-3, activation="relu"))
@@ -189,7 +189,7 @@ def n_weights_of(n_features: int, n_components: int, n_scores: int) -> int:
 
 
 def is_small(n_samples: int, n_weights: int) -> bool:
-    """Tell whether a network is small enough to be trained for longer, or in more ways."""
+    """Return whether a network is small enough to be trained for longer, or in more ways."""
     return n_samples * n_weights <= _SMALL_WORK
 
 
@@ -273,7 +273,7 @@ def _from_table(task: Task, request: SettingsRequest) -> Iterable[TrainingSettin
 
 
 def _tries_selection(task: Task, request: SettingsRequest) -> bool:
-    """Tell whether features that are only selected are compared with trained ones."""
+    """Return whether features that are only selected are compared with trained ones."""
     least, most = _SELECTION_ROWS
     wanted = request.learn is None and request.activation != "relu"
     return wanted and least <= task.n_samples <= most and task.targets_vary

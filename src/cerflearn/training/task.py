@@ -1,8 +1,8 @@
 r"""What a network is trained on: rows with their targets, or with those of a kernel machine.
 
 With ``teacher="kernel"`` the targets are the scores of kernel ridge regression at the training
-rows and at points on lines between them. They say more than labels: how certain a class is, and
-what lies between the rows. Classes are given as softmax of the scores at a temperature.
+rows and at points on lines between them. They carry more than labels: how certain a class is,
+and values between the rows. Classes are given as softmax of the scores at a temperature.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ def _screened(task: Task, n_components: int) -> BoolArray:
 
 
 def uses_mini_batches(n_samples: int, n_frequencies: int) -> bool:
-    """Tell whether a network of so many frequencies is trained by mini-batches."""
+    """Return whether a network of so many frequencies is trained by mini-batches."""
     return n_samples * n_frequencies > _FULL_BATCH_WORK
 
 

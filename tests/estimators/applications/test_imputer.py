@@ -147,7 +147,7 @@ def test_patterns_are_a_promise():
     rows[0, 0] = rows[1, 3] = np.nan
     assert np.isfinite(imputer.transform(rows)).all()
     rows[2, 5] = np.nan
-    with pytest.raises(ValueError, match="Column 5 of X misses values, but is in no pattern"):
+    with pytest.raises(ValueError, match="Column 5 of X has missing values, but is in no pattern"):
         imputer.transform(rows)
 
 

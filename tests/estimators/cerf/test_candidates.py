@@ -14,10 +14,10 @@ from cerflearn.spectral import Gaussian
 BLOCK = np.array([0, 0, 1, 1, 2])
 
 
-def macs_of(kept, price, block_price, spent):
+def macs_of(kept, n_macs, block_macs, shared_macs):
     """What some projections cost, from the definition."""
     blocks = {int(BLOCK[p]) for p in kept}
-    return spent + sum(int(price[p]) for p in kept) + block_price * len(blocks)
+    return shared_macs + sum(int(n_macs[p]) for p in kept) + block_macs * len(blocks)
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
@@ -29,10 +29,10 @@ def macs_of(kept, price, block_price, spent):
     st.lists(st.integers(0, 4), max_size=12),
 )
 def test_a_budget_counts_each_block_once_and_is_never_exceeded(
-    price, block_price, spent, budget, moves
+    n_macs, block_macs, shared_macs, budget, moves
 ):
     budgeted = MacBudget(
-        np.array(price), block=BLOCK, block_price=block_price, spent=spent, budget=budget
+        np.array(n_macs), block=BLOCK, block_macs=block_macs, shared_macs=shared_macs, budget=budget
     )
     kept: set[int] = set()
     for projection in moves:
@@ -40,7 +40,7 @@ def test_a_budget_counts_each_block_once_and_is_never_exceeded(
             budgeted.remove(projection)
             kept.remove(projection)
             continue
-        allowed = macs_of(kept | {projection}, price, block_price, spent) <= budget
+        allowed = macs_of(kept | {projection}, n_macs, block_macs, shared_macs) <= budget
         assert budgeted.add(projection) == allowed
         kept |= {projection} if allowed else set()
 
@@ -54,8 +54,8 @@ def candidates(paired, groups=None, budget=None):
     drawn = draw_dense_map(
         3, 10 if paired else 5, Gaussian(1.0), np.random.default_rng(0), paired=paired
     )
-    prices = np.array([5, 1, 4, 1, 1])
-    return Candidates(drawn, groups, 4, MacBudget(prices, budget=budget))
+    n_macs = np.array([5, 1, 4, 1, 1])
+    return Candidates(drawn, groups, 4, MacBudget(n_macs, budget=budget))
 
 
 @pytest.mark.parametrize("paired", [False, True])

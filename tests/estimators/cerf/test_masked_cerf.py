@@ -162,13 +162,15 @@ def test_the_number_of_candidates_follows_the_parameters(parameters, n_candidate
 
 
 def test_the_papers_setting_is_one_call():
-    sampler = MaskedCERF.paper_setting(n_components=10, random_state=0)
+    sampler = MaskedCERF.paper_setting(n_components=10, tol=1.0, random_state=0)
     wanted = {
         "mask_density": 0.4,
+        "mask_law": "beta_bernoulli",
         "selected_fraction": 0.4,
         "paired": False,
         "features_per_mask": 1,
         "weights": "equal",
+        "selector__e_step": "orthogonal",
         "selector__normalize": "standardize",
         "selector__solver": "admm",
         "n_components": 10,
@@ -176,8 +178,12 @@ def test_the_papers_setting_is_one_call():
     assert isinstance(sampler.selector, CVEM)
     assert wanted.items() <= sampler.get_params().items()
     assert sampler.fit(X).n_candidates_ == 25
-    assert set(sampler.masks_.sum(axis=0)) == {5}
-    other = MaskedCERF.paper_setting(n_components=10, n_candidates=40, mask_density=0.2)
+    assert len(set(sampler.masks_.sum(axis=0))) > 1
+    equal = MaskedCERF.paper_setting(
+        n_components=10, mask_law="fixed", tol=1.0, random_state=0
+    ).fit(X)
+    assert set(equal.masks_.sum(axis=0)) == {5}
+    other = MaskedCERF.paper_setting(n_components=10, n_candidates=40, mask_density=0.2, tol=1.0)
     assert other.fit(X).n_candidates_ == 40
 
 
@@ -192,7 +198,12 @@ def test_the_papers_setting_sends_keywords_of_cvem_to_the_selector():
 def test_the_papers_setting_untrained_is_drawn_and_has_no_candidates():
     sampler = MaskedCERF.paper_setting(n_components=10, selector="random", random_state=0).fit(X)
     drawn = MaskedFourierFeatures(
-        n_components=10, mask_density=0.4, features_per_mask=1, paired=False, random_state=0
+        n_components=10,
+        mask_law="beta_bernoulli",
+        mask_density=0.4,
+        features_per_mask=1,
+        paired=False,
+        random_state=0,
     ).fit(X)
     np.testing.assert_array_equal(sampler.transform(X), drawn.transform(X))
     assert sampler.n_candidates_ == 10
@@ -337,7 +348,7 @@ BAD = [
     ({"selector": "shared", "normalize": "l2"}, "must be 'standardize', 'center' or None"),
     (
         {"selector": "cvem", "spectral_penalty": -1.0},
-        "spectral_penalty=-1.0 is not valid: it must be 'adaptive' or",
+        "spectral_penalty=-1.0 is not valid: it must be 'adaptive', or a number from 0 to below 1",
     ),
     ({"selector": "cvem", "spectral_penalty": "auto"}, "spectral_penalty='auto' is not valid"),
     ({"weights": "free"}, "weights='free' is not valid: it must be 'equal' or 'nnls'"),

@@ -21,7 +21,20 @@ Y = (X[:, 0] * X[:, 1] > 0.0).astype(int)
 OTHERS = [
     Greedy(normalize=None, cache_bytes=0),
     Shared(normalize=None, max_stages=3, cache_bytes=10),
-    CVEM(solver="admm", normalize=None, spectral_penalty=0.5, max_stages=4, tol=0.5, cache_bytes=1),
+    CVEM(
+        solver="admm",
+        e_step="literal",
+        normalize=None,
+        prior_concentration=3.0,
+        noise_std=0.7,
+        scale=0.9,
+        initial_proba=0.4,
+        spectral_penalty=0.5,
+        max_stages=4,
+        n_closing_stages=2,
+        tol=0.5,
+        cache_bytes=1,
+    ),
 ]
 MAPS = [MaskedCERF, BlockedCERF]
 

@@ -23,9 +23,9 @@ class KernelAutoencoder(RandomizedKernelPCA):
 
     with the J principal directions :math:`P_J` of random features :math:`\varphi` and D ridge
     regressors, the columns of B. It is a :class:`RandomizedKernelPCA` that always has an inverse,
-    with the words of an autoencoder and a score of what is reconstructed. One pass over blocks of
-    rows gives codes and regressors; a code costs the MACs of the map and K J, a reconstruction J D
-    more.
+    with the method names of an autoencoder and the reconstruction error as score. One pass over
+    blocks of rows gives codes and regressors; a code costs the MACs of the map and K J, a
+    reconstruction J D more.
 
     Parameters
     ----------
@@ -84,9 +84,9 @@ class KernelAutoencoder(RandomizedKernelPCA):
 
     Notes
     -----
-    Decoding is linear, so linear PCA, whose codes are the best for it among linear ones, is hard to
-    beat in squared error where its D J MACs are affordable: on digits it had a lower error with as
-    many codes (``benchmarks/applications.py``).
+    Decoding is linear, so linear PCA, whose codes are the best for it among linear ones, often has
+    a lower squared error where its D J MACs are affordable: on digits it had, with as many codes
+    (``benchmarks/applications.py``).
 
     References
     ----------

@@ -46,7 +46,7 @@ class StageOptions:
     may_be_fewer : bool
         Whether fewer inputs of the codes than that are no error.
     linear_part : bool
-        Whether codes also see the filled rows themselves.
+        Whether codes are also made of the filled rows themselves.
     alphas : ndarray of shape (n_alphas,)
         Penalties to choose from.
     max_iter : int
@@ -188,7 +188,7 @@ def train_stages(
     Returns
     -------
     stages : list of ImputationStage
-        Perhaps none, if nothing beats the means.
+        None if no stage has a lower error than the means.
     errors : list of float
         After each stage, the cross-validated error of the hidden values divided by that of their
         column means.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.impute import MissingIndicator
 from sklearn.utils.validation import check_is_fitted
@@ -59,9 +60,9 @@ class KernelImputer(
     where :math:`\tilde x` is a row whose missing values are the column means, :math:`\varphi`
     random features, :math:`P_J` their J principal directions, and :math:`w_d` a ridge regressor
     for each column. It is trained on rows of which known values are hidden on purpose: the
-    regressor of a column sees exactly the rows where that column was hidden. Further stages do the
-    same on rows filled by the stage before, until the cross-validated error of hidden values falls
-    no more. If all rows miss the same inputs, one stage is the paper's method.
+    regressor of a column is fitted to exactly the rows where that column was hidden. Further
+    stages do the same on rows filled by the stage before, until the cross-validated error of hidden
+    values falls no more. If all rows miss the same inputs, one stage is the paper's method.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ class KernelImputer(
         Penalty of each column in each stage, in the units of ``alpha``, which is one number for
         all of them.
     n_iter_ : int
-        Number of stages; 0 if nothing beats the means.
+        Number of stages; 0 if no stage has a lower error than the means.
     indicator_ : MissingIndicator or None
         If ``add_indicator``.
     n_features_in_ : int
@@ -276,8 +277,8 @@ class KernelImputer(
         if self._covered is not None and (missing & ~self._covered).any():
             column = int(np.flatnonzero((missing & ~self._covered).any(axis=0))[0])
             raise ValueError(
-                f"Column {column} of X misses values, but is in no pattern of patterns=: add one, "
-                "or pass patterns=None."
+                f"Column {column} of X has missing values, but is in no pattern of patterns=: "
+                "add one, or pass patterns=None."
             )
         completed = X.copy()
         if len(rows):
@@ -293,7 +294,9 @@ class KernelImputer(
         flags = self.indicator_.transform(X).astype(completed.dtype)
         return np.hstack([completed, flags])
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(
+        self, input_features: Sequence[str] | None = None
+    ) -> NDArray[np.object_]:
         """Return names of the inputs, and of the indicators if there are any.
 
         Parameters
@@ -307,13 +310,13 @@ class KernelImputer(
             One name for each column of ``transform``.
         """
         check_is_fitted(self, "stages_")
-        names = super().get_feature_names_out(input_features)
+        names: NDArray[np.object_] = super().get_feature_names_out(input_features)
         if self.indicator_ is None:
             return names
         return np.concatenate([names, self.indicator_.get_feature_names_out(names)])
 
     def _read(self, X: Any, *, reset: bool) -> tuple[Any, BoolArray]:
-        """X as an array, float32 or float64, and where it misses values."""
+        """X as an array, float32 or float64, and where values are missing."""
         X = read_data(self, X, reset=reset, incomplete=True)
         missing: BoolArray = np.isnan(X)
         if not is_nan(self.missing_values):

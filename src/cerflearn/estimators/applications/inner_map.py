@@ -1,6 +1,6 @@
 """The feature map inside another estimator: made, fitted, run in blocks of rows.
 
-Inner maps see plain arrays, whatever container the outer estimator was given.
+Inner maps are given plain arrays, whatever container the outer estimator was given.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ from cerflearn.linalg.principal import principal_axes
 from cerflearn.linalg.ridge import ridge_weights
 
 DEFAULT_CODES = 15
-"""Number of codes unless told otherwise, as in the paper."""
+"""Default number of codes, as in the paper."""
 
 _LARGEST_REGRESSED = 1e140  # its square times the number of entries is still a number
 _PCA_ATTRIBUTES = ("components_", "moments_", "inverse_weights_", "inverse_mean_")
@@ -125,7 +125,7 @@ class RandomizedKernelPCA(
 
     See Also
     --------
-    KernelAutoencoder : The same codes, judged by what they reconstruct.
+    KernelAutoencoder : The same codes, with the reconstruction error as score.
     RandomizedKernelCCA : Directions that two views have in common.
     sklearn.decomposition.KernelPCA : The exact N x N problem.
 
@@ -204,7 +204,7 @@ class RandomizedKernelPCA(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training data; memory maps are read block by block.
         y : array-like, default=None
-            Handed to ``fit`` of the map; not used else.
+            Passed to ``fit`` of the map; not used otherwise.
 
         Returns
         -------
@@ -232,7 +232,7 @@ class RandomizedKernelPCA(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to add; the first batch needs more than one.
         y : array-like, default=None
-            Handed to ``fit`` of the map with the first batch; not used else.
+            Passed to ``fit`` of the map with the first batch; not used otherwise.
 
         Returns
         -------

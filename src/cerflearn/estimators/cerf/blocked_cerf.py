@@ -111,7 +111,8 @@ class BlockedCERF(LearnedFeatureMap):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the draw.
     verbose : int, default=0
-        Above 0: print a line after each stage.
+        Above 0: print a line after each stage. scikit-learn's callbacks (1.9 or later,
+        ``set_callbacks``) are called after each stage too.
 
     Attributes
     ----------
@@ -135,7 +136,7 @@ class BlockedCERF(LearnedFeatureMap):
         Chosen candidate columns, ascending.
     feature_proba_ : ndarray of shape (n_candidates_,)
         :math:`E[\pi_k]`, the probability with which samples select each candidate, for
-        ``"cvem"``; 1 for chosen and 0 for other candidates else.
+        ``"cvem"``; with other selectors 1 for chosen and 0 for other candidates.
     rotation_ : ndarray of shape (teacher's columns, n_candidates_)
         W of ``"cvem"``; other selectors have none.
     scale_ : float
@@ -147,7 +148,7 @@ class BlockedCERF(LearnedFeatureMap):
         Share of the teacher's energy that is unexplained, after each step of ``"shared"`` and
         ``"greedy"``.
     n_iter_ : int
-        Stages or steps taken.
+        Stages or steps taken; not set with ``selector="random"``.
     n_candidates_ : int
         Columns that were chosen from.
     n_components_ : int
@@ -261,9 +262,11 @@ class BlockedCERF(LearnedFeatureMap):
         sampler, n_features = self._sampler(), int(X.shape[1])
         n_outputs = sampler.n_outputs_for(n_features)
         drawn = sampler.draw_candidates(n_features, self._n_candidates_for(n_outputs), rng)
-        block, (each, once) = drawn.block_of_projection, sampler.prices(n_features)
+        block, (each, once) = drawn.block_of_projection, sampler.block_macs(n_features)
         free = np.zeros(drawn.n_projections, dtype=np.int64)
-        budget = MacBudget(free, block=block, block_price=each, spent=once, budget=self._budget)
+        budget = MacBudget(
+            free, block=block, block_macs=each, shared_macs=once, budget=self._budget
+        )
         return Candidates(drawn, block if self.unit == "block" else None, n_outputs, budget)
 
     def _sampler(self) -> BlockSampler:

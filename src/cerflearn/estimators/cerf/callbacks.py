@@ -73,7 +73,7 @@ class StageReports:
         return stage
 
     def stage(self, index: int, name: str, value: float) -> bool:
-        """Report the end of a stage and a number; return whether a callback asks to stop."""
+        """Report the end of a stage and a number; return whether a callback requests a stop."""
         if self._estimator.verbose:
             print(f"[{type(self._estimator).__name__}] stage {index}: {name} {value:.7g}")
         stop = bool(self._stage.call_on_fit_task_end(**self._task))

@@ -16,7 +16,7 @@ from cerflearn.features.base import FeatureMap
 from cerflearn.learning.rows import Rows
 
 Report = Callable[[int, str, float], bool]
-"""Told the number of a stage and the name and value of what it reached; True asks to stop."""
+"""Called with the number of a stage, the name of a value and the value; returns True to stop."""
 
 
 class MacBudget:
@@ -24,49 +24,49 @@ class MacBudget:
 
     Parameters
     ----------
-    price : ndarray of shape (n_projections,), int64
+    n_macs : ndarray of shape (n_projections,), int64
         MACs of each projection alone.
     block : ndarray of shape (n_projections,), int64, optional
         Block that each projection belongs to, counted whole with its first projection.
-    block_price, spent : int, default=0
-        MACs of a block; MACs that are due in any case.
+    block_macs, shared_macs : int, default=0
+        MACs of a block; MACs that are counted once, whatever is chosen.
     budget : int, optional
         MACs at most; None: no limit.
     """
 
     def __init__(
         self,
-        price: IntArray,
+        n_macs: IntArray,
         *,
         block: IntArray | None = None,
-        block_price: int = 0,
-        spent: int = 0,
+        block_macs: int = 0,
+        shared_macs: int = 0,
         budget: int | None = None,
     ) -> None:
-        self._price = price
-        self._block = np.zeros(len(price), dtype=np.int64) if block is None else block
-        self._block_price = block_price
+        self._n_macs = n_macs
+        self._block = np.zeros(len(n_macs), dtype=np.int64) if block is None else block
+        self._block_macs = block_macs
         self._kept = np.zeros(int(self._block.max()) + 1, dtype=np.int64)
-        self._left = np.inf if budget is None else budget - spent
+        self._left = np.inf if budget is None else budget - shared_macs
 
-    def _due(self, projection: int) -> int:
+    def _added_macs(self, projection: int) -> int:
         """MACs that the projection adds, or saves, while it is not counted."""
         first = self._kept[self._block[projection]] == 0
-        return int(self._price[projection]) + (self._block_price if first else 0)
+        return int(self._n_macs[projection]) + (self._block_macs if first else 0)
 
     def add(self, projection: int) -> bool:
         """Count a projection if the budget allows; return whether it does."""
-        due = self._due(projection)
-        if due > self._left:
+        added = self._added_macs(projection)
+        if added > self._left:
             return False
-        self._left -= due
+        self._left -= added
         self._kept[self._block[projection]] += 1
         return True
 
     def remove(self, projection: int) -> None:
         """Stop counting a projection."""
         self._kept[self._block[projection]] -= 1
-        self._left += self._due(projection)
+        self._left += self._added_macs(projection)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +109,9 @@ class Candidates:
         return ranked[np.sort(first)]
 
     def choose(self, order: IntArray, n_projections: int) -> IntArray:
-        """First ``n_projections`` of an order that the budget pays for together, in that order.
+        """First ``n_projections`` of an order that fit the budget together, in that order.
 
-        A projection that costs too much is passed over, for a cheaper one behind it.
+        A projection above the rest of the budget is skipped; a cheaper one behind it may be taken.
         """
         chosen: list[int] = []
         for projection in order.tolist():

@@ -43,7 +43,7 @@ from cerflearn.features.base import FeatureMap, equal_amplitudes, outputs_of, pr
 from cerflearn.learning.normalization import ConstantColumnsError
 
 DEFAULT_FRACTION = 0.4
-"""Share of the candidates that are kept, unless told otherwise: the paper's."""
+"""Default share of the candidates that are kept: the paper's."""
 
 MOST_CANDIDATES = 2**14
 """Candidate columns of which one matrix of products takes 2 GiB."""

@@ -111,7 +111,7 @@ class MaskedCERF(LearnedFeatureMap):
         Seed of the draw.
     verbose : int, default=0
         Above 0: print a line after each stage. scikit-learn's callbacks (1.9 or later,
-        ``set_callbacks``) are told of each stage too.
+        ``set_callbacks``) are called after each stage too.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class MaskedCERF(LearnedFeatureMap):
         Chosen candidate columns, ascending.
     feature_proba_ : ndarray of shape (n_candidates_,)
         :math:`E[\pi_k]`, the probability with which samples select each candidate, for
-        ``"cvem"``; 1 for chosen and 0 for other candidates else.
+        ``"cvem"``; with other selectors 1 for chosen and 0 for other candidates.
     rotation_ : ndarray of shape (teacher's columns, n_candidates_)
         W of ``"cvem"``; other selectors have none.
     scale_ : float
@@ -151,7 +151,7 @@ class MaskedCERF(LearnedFeatureMap):
         Share of the teacher's energy that is unexplained, after each step of ``"shared"`` and
         ``"greedy"``.
     n_iter_ : int
-        Stages or steps taken.
+        Stages or steps taken; not set with ``selector="random"``.
     n_candidates_ : int
         Columns that were chosen from.
     n_components_ : int

@@ -60,7 +60,7 @@ def weigh(
     while True:
         fit = equations.fit(places.projections())
         if not fit.weights.any() and not equations.with_themselves:
-            # No two rows are alike, to these features: all that is left is a row with itself.
+            # Different rows have inner products of zero: only those of a row with itself are left.
             equations = _NormalEquations(equations.sums.with_themselves(), units)
         elif not places.refill(set(fit.projections[fit.weights == 0.0].tolist())):
             break

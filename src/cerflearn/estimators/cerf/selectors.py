@@ -1,4 +1,4 @@
-r"""How features are chosen: one class for each selector, with the settings that are its own.
+r"""How features are chosen: one class for each selector, with its own settings.
 
 A selector is a parameter of :class:`cerflearn.MaskedCERF` and :class:`cerflearn.BlockedCERF`. It
 has no ``fit``: it ranks candidate columns, given teacher and learner in blocks of rows, by an
@@ -214,9 +214,9 @@ class CVEM(Selector):
         :math:`\gamma` of the prior :math:`Beta(\gamma / K, 1)` (Eq. 4). None: K, the number of
         candidates, for which all :math:`\pi_k` are equally likely.
     noise_std : float, default=None
-        :math:`\sigma` of the likelihood. None: estimated in each stage.
+        Noise :math:`\sigma` of the likelihood. None: estimated in each stage.
     scale : float, default=None
-        c of Eq. 7, positive. None: estimated in each stage.
+        Scale c of Eq. 7, positive. None: estimated in each stage.
     initial_proba : float, default=0.5
         Probability, in (0, 1), with which all samples select all candidates before the first
         stage.

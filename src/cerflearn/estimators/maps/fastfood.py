@@ -88,6 +88,8 @@ class FastfoodFeatures(RandomFeatureMap):
 
     References
     ----------
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization".
+
     Le, Sarlos and Smola, "Fastfood: Approximating Kernel Expansions in Loglinear Time",
     ICML 2013.
 
@@ -132,7 +134,7 @@ class FastfoodFeatures(RandomFeatureMap):
                 "kernel",
                 self.kernel,
                 "'rbf', 'matern32', 'matern52' or another isotropic law, as Fastfood needs; "
-                "RandomFourierFeatures serves the others",
+                "use RandomFourierFeatures for other kernels",
             )
         sampler = BlockSampler(
             law=self.law_,

@@ -93,6 +93,8 @@ class RandomFourierFeatures(RandomFeatureMap):
 
     References
     ----------
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization".
+
     Rahimi and Recht, "Random Features for Large-Scale Kernel Machines", NIPS 2007.
     Yu et al., "Orthogonal Random Features", NIPS 2016.
 

@@ -140,7 +140,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     head_intercept_: Float64Array
 
     def _begin_fit(self, y: Any) -> np.random.SeedSequence:
-        """Check parameters, forget an old fit, and make the seed of all randomness."""
+        """Check parameters, delete an earlier fit, and make the seed of all randomness."""
         check_parameters(self, self._constraints)
         check_effects(self, self._without_effect)
         name = type(self).__name__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -86,7 +87,8 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
     verbose : int, default=0
         Above 0: print the settings that are compared and the progress of training.
     n_jobs : int, default=None
-        Threads; the bits of the result do not depend on it.
+        Threads of ``fit`` and ``predict``: None is 1 unless in a ``joblib.parallel_config``, -1 all
+        cores. The bits of the result do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
         Seed.
 
@@ -149,8 +151,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
 
     References
     ----------
-    .. [1] Wangni, Zhuo, Zhu, "Learning Random Fourier Features by Hybrid Constrained
-       Optimization".
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization".
 
     Examples
     --------
@@ -179,7 +180,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         alpha: float | Literal["auto"] = "auto",
         group_size: int = 1,
         features_per_mask: int = 1,
-        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        class_weight: dict[Hashable, float] | Literal["balanced"] | None = None,
         early_stopping: bool | Literal["auto"] = "auto",
         verbose: int = 0,
         n_jobs: int | None = None,

@@ -71,7 +71,8 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
     verbose : int, default=0
         Above 0: print the settings that are compared and the progress of training.
     n_jobs : int, default=None
-        Threads; the bits of the result do not depend on it.
+        Threads of ``fit`` and ``predict``: None is 1 unless in a ``joblib.parallel_config``, -1 all
+        cores. The bits of the result do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
         Seed.
 
@@ -131,8 +132,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
 
     References
     ----------
-    .. [1] Wangni, Zhuo, Zhu, "Learning Random Fourier Features by Hybrid Constrained
-       Optimization".
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization".
 
     Examples
     --------

@@ -38,7 +38,7 @@ _FOLDS_OF_MANY_ROWS = 5  # one of which is held out
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What an estimator asks of a fit, beside the data.
+    """Options of a fit, beside the data.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ def fit_network(
     strata : ndarray of shape (n_samples,), int64
         Classes, which all folds get their share of; zeros if there are none.
     options : FitOptions
-        What is asked for.
+        Options.
     seed : numpy.random.SeedSequence
         Of all randomness; that of one setting does not depend on the others.
     n_threads : int
@@ -166,7 +166,7 @@ class _Search:
         return self._train(task, problem, settings, 1.0, held_out, _progress(self._options.name))
 
     def _needs_temperature(self) -> bool:
-        """Tell whether probabilities need held-out scores although nothing is compared.
+        """Return whether probabilities need held-out scores although nothing is compared.
 
         A ridge head has no probabilities of its own. Those of a trained head are scaled wherever
         there would be settings to compare, also if one was given.
@@ -262,7 +262,7 @@ class _Search:
 def _with_ridge_head(network: FeatureNetwork, task: Task) -> FeatureNetwork:
     """Network with a ridge head, whose penalty has the least leave-one-out error.
 
-    That error is too low, as the features have seen the rows: probabilities need other rows.
+    That error is too low, as the features were fitted to the rows: probabilities need other rows.
     """
     aims = score_targets(task.targets, task.kind)
     fit = fit_ridge_path(network.features(task.X), aims, task.weights)
