@@ -58,7 +58,9 @@ _COMMON: dict[str, Constraint] = {
     "normalize": Passes(_check_normalize),
     "cache_bytes": Whole("a number of bytes, 0 for no cache", at_least=0),
 }
-_STAGES: dict[str, Constraint] = {"max_stages": Whole("a positive integer")}
+_STAGES: dict[str, Constraint] = {
+    "max_stages": Whole("a positive integer of at most 10,000", at_most=10_000)
+}
 
 
 class Selector(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
