@@ -115,3 +115,18 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install 'cerflearn\[report\]'"):
         plot_path(sampler)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (X[:0], r"X of shape \(0, 8\) cannot be drawn: pass rows of 8 inputs"),
+        (X[:, :2], r"X of shape \(120, 2\) cannot be drawn"),
+        (X[0], r"X of shape \(8,\) cannot be drawn"),
+        (np.full((3, 8), np.nan), "X contains NaN or infinity"),
+    ],
+    ids=["empty", "narrow", "one row", "nan"],
+)
+def test_rows_that_cannot_be_compared_are_refused(rows, message):
+    with pytest.raises(ValueError, match=message):
+        kernel_errors(learned(MaskedCERF).fit(X), rows)

@@ -32,7 +32,7 @@ VALID = [
     (Verbosity(), [True, 0, 3, np.int64(2)]),
 ]
 INVALID = [
-    (NUMBER, [0.0, 1.1, np.nan, np.inf, True, "other", np.array([0.5]), 0.5j, [0.5]]),
+    (NUMBER, [0.0, 1.1, np.nan, np.inf, True, "other", np.array([0.5]), 0.5j, [0.5], 10**400]),
     (WHOLE, [1, 10, 2.0, True, "auto", np.array([3])]),
     (OneOf(("a", "b")), ["c", None, 1, np.array(["a"]), ("a",)]),
     (OneOf((1, 2, 4)), [3, 2.0, True, "1", np.array([1])]),

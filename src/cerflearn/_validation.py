@@ -41,7 +41,10 @@ def check_number(
 ) -> float:
     """Return a finite real number within bounds as a float; NumPy scalars count, bools do not."""
     if isinstance(value, Real) and not isinstance(value, bool | np.bool_):
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # of integers and fractions; longer floats become infinite
+            number = np.inf
         within = above < number < below and at_least <= number <= at_most
         if np.isfinite(number) and within:
             return number

@@ -90,11 +90,7 @@ def kernel_errors(
         law = cast("SpectralLaw", estimator.teacher)
     if not law.has_kernel:
         raise ValueError(f"X cannot be used: {law!r} has no kernel in closed form to compare with.")
-    rows = X if hasattr(X, "shape") else np.asarray(X)
-    index = evenly_spaced_rows(rows.shape[0], PLOTTED_ROWS)
-    rows = rows.iloc[index] if hasattr(rows, "iloc") else rows[index]
-    rows = rows.toarray() if hasattr(rows, "toarray") else rows
-    rows = np.ascontiguousarray(rows, dtype=np.float64)  # bits of products depend on the order
+    rows = _plotted_rows(X, int(estimator.n_features_in_))
     exact = law.kernel(rows)
     feature_map = estimator.feature_map_
     per_projection = 2 if feature_map.paired else 1
@@ -108,6 +104,23 @@ def kernel_errors(
         features = part.with_amplitudes(part.amplitudes * np.sqrt(n / m)).transform(rows)
         errors.append(float(np.abs(features @ features.T - exact).mean()))
     return np.minimum(counts * per_projection, feature_map.n_outputs), np.array(errors)
+
+
+def _plotted_rows(X: Any, n_features: int) -> Float64Array:
+    """At most 500 rows, evenly spread, as an array in C order, on which bits of products depend."""
+    rows = X if hasattr(X, "shape") else np.asarray(X)
+    if len(rows.shape) != 2 or rows.shape[0] == 0 or rows.shape[1] != n_features:
+        raise ValueError(
+            f"X of shape {rows.shape} cannot be drawn: pass rows of {n_features} inputs."
+        )
+    rows = rows.tocsr() if hasattr(rows, "tocsr") else rows  # not all formats have an index
+    index = evenly_spaced_rows(rows.shape[0], PLOTTED_ROWS)
+    rows = rows.iloc[index] if hasattr(rows, "iloc") else rows[index]
+    rows = rows.toarray() if hasattr(rows, "toarray") else rows
+    dense: Float64Array = np.ascontiguousarray(rows, dtype=np.float64)
+    if not np.isfinite(dense).all():
+        raise ValueError("X contains NaN or infinity: drop such rows.")
+    return dense
 
 
 def _new_axes(n_panels: int) -> Any:

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
@@ -110,6 +111,8 @@ OWN = [
         "macs=3 is not valid: the first projection of 5 features costs 4 MACs. Pass macs=4 or "
         "more, or lower mask_density.",
     ),
+    (BlockedCERF, {"spread": 1e308}, "spread=1e+308 is not valid: it must be a positive number of"),
+    (BlockedCERF, {"scale_spread": 1e6}, "scale_spread=1000000.0 is not valid: it must be a numb"),
     (MaskedCERF, {"mask_density": 0.0}, "mask_density=0.0 is not valid: it must be a number abo"),
     (MaskedCERF, {"mask_density": 1.1}, "mask_density=1.1 is not valid: it must be a number abo"),
     (MaskedCERF, {"mask_density": "low"}, "mask_density='low' is not valid: it must be a number"),
@@ -149,6 +152,10 @@ def with_value(value):
     return data
 
 
+def dated_frame():
+    return pd.DataFrame(X, columns=list("abcde")).assign(a=pd.date_range("2020", periods=len(X)))
+
+
 def text_frame():
     return pd.DataFrame({name: ["low", "high"] for name in "abcde"})
 
@@ -164,9 +171,16 @@ BAD_DATA = {
     "text frame": (text_frame(), "'(low|high)'.* X must be numeric: encode text"),
     "no rows": (X[:0], r"0 sample\(s\) \(shape=\(0, 5\)\).* X must have at least one row"),
     "no columns": (X[:, :0], r"0 feature\(s\) \(shape=\(30, 0\)\).* X must have at least one row"),
+    "long floats": (X.astype(np.longdouble) * np.longdouble("1e400"), "Input X contains infinity"),
+    "records": (np.zeros((4, 5), dtype="f8,f8"), "X must be a table of numbers"),
+    "dict": ({"a": 1.0}, "not 'dict'.* X must be a table of numbers"),
+    "dates": (dated_frame(), "X must be a table of numbers"),
+    "polars text": (pl.DataFrame({n: ["low"] for n in "abcde"}), "'low'.* X must be numeric: enc"),
+    "lazy": (pl.DataFrame(X, schema=list("abcde")).lazy(), "X must be .* Collect a lazy frame"),
+    "equal names": (pd.DataFrame(X, columns=list("aabcd")), "X must have a name of its own"),
     "one dimension": (X[0], "Expected 2D array, got 1D array.*Reshape your data"),
-    "three dimensions": (X[None], "dim 3|3D"),
-    "complex": (X + 1j, "Complex data not supported"),
+    "three dimensions": (X[None], "dim 3.* X must have two dimensions"),
+    "complex": (X + 1j, r"^Complex data not supported\. X and y must be real"),
     "none": (None, "Expected 2D array, got scalar array"),
 }
 
@@ -175,14 +189,21 @@ BAD_DATA = {
 @pytest.mark.parametrize("name", [*BAD_DATA])
 def test_bad_data_are_refused_by_fit_and_transform(estimator, name):
     data, message = BAD_DATA[name]
-    with pytest.raises(ValueError, match=f"(?s){message}"):
+    with pytest.raises((TypeError, ValueError), match=f"(?s){message}"):
         estimator().fit(data)
     fitted = estimator().fit(X)
     message = "X has 0 features|X must have" if name == "no columns" else message
-    if isinstance(data, pd.DataFrame):
+    if isinstance(data, pd.DataFrame | pl.DataFrame):
         fitted = estimator().fit(pd.DataFrame(X, columns=list("abcde")))
-    with pytest.raises(ValueError, match=f"(?s){message}"):
+    with pytest.raises((TypeError, ValueError), match=f"(?s){message}"):
         fitted.transform(data)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_large_single_precision_is_read_without_warnings(estimator):
+    large = (1e38 * np.where(X > 0.0, 1.0, -1.0)).astype(np.float32)
+    estimator(random_state=0).fit(large)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -279,3 +279,41 @@ def test_kernel_teachers_need_a_kernel_in_closed_form(teacher):
     law = Product(Cauchy(1.0), Cauchy(1.0))
     with pytest.raises(ValueError, match=r"'rff' for Product.* has no closed form"):
         MaskedCERF(kernel=law, teacher=teacher, n_components=4).fit(X)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("estimator", [MaskedCERF, BlockedCERF])
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (1e200 * X[:, 0], "y varies too much for teacher='labels'.* scale y"),
+        (1e-200 * X[:, 0], "y varies too little for teacher='labels'.* scale y"),
+        (np.zeros((60, 0)), "y has no columns"),
+        (np.array(["a", 1] * 30, dtype=object), "y mixes labels of different kinds.* as text"),
+        (Y[:10], "X and y must have as many rows"),
+        (3, "y must have a value for each row"),
+    ],
+)
+def test_labels_that_cannot_be_a_teacher_are_refused_as_y(estimator, y, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        estimator(teacher="labels").fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("selector", ["greedy", "shared", "cvem"])
+@pytest.mark.parametrize("scale", [1e90, 1e30, 1e-90])
+def test_the_scale_of_targets_does_not_change_what_is_selected(selector, scale):
+    sampler = MaskedCERF(n_components=4, teacher="labels", selector=selector, random_state=0)
+    expected = sampler.fit(X, X[:, 0]).selected_
+    assert np.array_equal(sampler.fit(X, scale * X[:, 0]).selected_, expected)
+
+
+def test_boolean_labels_are_those_of_zeros_and_ones():
+    labels = X[:, :2] > 0.0
+    assert np.array_equal(encode_labels(labels), encode_labels(labels.astype(int)))
+
+
+def test_outputs_of_a_teacher_that_overflow_are_refused():
+    teacher = FunctionTransformer(lambda rows: 1e200 * rows)
+    with pytest.raises(ValueError, match=r"outputs of the teacher vary too much.* scale them"):
+        MaskedCERF(teacher=teacher).fit(X)

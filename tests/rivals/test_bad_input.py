@@ -27,7 +27,7 @@ BAD = [
     *(
         (rival, {"n_components": bad}, f"n_components={bad!r} is not valid: it must be a positive")
         for rival in (RandomKitchenSinks, ALaCarte, BaNK)
-        for bad in (0, 2.5, True, None)
+        for bad in (0, 2.5, True, None, 10**6)
     ),
     (RandomKitchenSinks, {"alpha": 0.0}, "alpha=0.0 is not valid: it must be a positive number"),
     (RandomKitchenSinks, {"alpha": "cv"}, "alpha='cv' is not valid: it must be a positive number"),
@@ -38,6 +38,7 @@ BAD = [
     (MultipleKernelLearning, {"widths": (1, -1)}, "widths=-1 is not valid: it must be a sequence"),
     (MultipleKernelLearning, {"single_inputs": 1}, "single_inputs=1 is not valid"),
     (MultipleKernelLearning, {"alpha": -1.0}, "alpha=-1.0 is not valid: it must be a positive"),
+    (MultipleKernelLearning, {"alpha": 1e-320}, "alpha=1e-320 is not valid: it must be a positive"),
     (MultipleKernelLearning, {"tol": 0}, "tol=0 is not valid: it must be a positive number"),
     (MultipleKernelLearning, {"max_iter": 0}, "max_iter=0 is not valid: it must be a positive"),
     (ALaCarte, {"n_groups": 0}, "n_groups=0 is not valid: it must be a positive integer"),
@@ -88,3 +89,9 @@ def test_too_many_rows_for_the_gram_matrices_are_refused(monkeypatch):
     assert MultipleKernelLearning(widths=(0.1, 1.0, 4.0)).fit(X[:29], Y[:29]).n_iter_ >= 0
     with pytest.raises(ValueError, match="of 8 kernels may have 17 rows"):
         MultipleKernelLearning(widths=(0.1, 1.0, 4.0), single_inputs=True).fit(X[:29], Y[:29])
+
+
+@pytest.mark.parametrize("rival", RIVALS)
+def test_labels_of_different_kinds_are_refused(rival):
+    with pytest.raises(TypeError, match=r"y mixes labels of different kinds.* pass all as text"):
+        rival().fit(X, np.array(["a", 1] * 15, dtype=object))

@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import type_of_target
 from cerflearn._typing import Float64Array, FloatArray
 from cerflearn._validation import check_choice, check_number
 from cerflearn.comparison.training_set import TrainingSet
+from cerflearn.estimators.input import validation_hints
 from cerflearn.estimators.predictors.scaling import choose_scaling
 
 TASKS = ("auto", "classification", "regression")
@@ -129,7 +130,8 @@ def _column_names(X: Any) -> list[Any] | None:
 
 
 def _read_inputs(X: Any, name: str) -> FloatArray:
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name=name)
+    with validation_hints(name):
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name=name)
     dense: FloatArray = X.toarray() if issparse(X) else X
     return dense
 

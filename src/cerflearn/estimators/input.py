@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 from joblib import cpu_count, effective_n_jobs
 from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cerflearn._typing import BoolArray, Float64Array
 from cerflearn._validation import check_integer, invalid
@@ -26,15 +28,57 @@ _NAN_HINT = (
     "sklearn.impute.SimpleImputer in a Pipeline, or drop such rows."
 )
 
-# What scikit-learn's messages leave out.
+_TABLE = "{name} must be a table of numbers: an array, a sparse matrix or a data frame."
+
+# What messages of scikit-learn, NumPy and data frames leave out.
 _HINTS = {
-    "could not convert string": "X must be numeric: encode text, for example with OneHotEncoder.",
-    "compatible with arrays of bytes/strings": "X must be numeric, encode text.",
-    "Found array with 0": "X must have at least one row and one column.",
-    "X contains infinity": "Replace or drop such values.",
+    "y contains NaN": "Fill missing values first, or drop such rows.",
+    "contains NaN": _NAN_HINT,
+    "could not convert string": (
+        "{name} must be numeric: encode text, for example with OneHotEncoder."
+    ),
+    "compatible with arrays of bytes/strings": "{name} must be numeric, encode text.",
+    "Found array with 0": "{name} must have at least one row and one column.",
+    "contains infinity": "Replace or drop such values.",
     "features as input": "Pass the columns that fit saw, in the same order.",
-    "inhomogeneous shape": "X must be a table: rows of equal length.",
+    "inhomogeneous shape": "{name} must be a table: rows of equal length.",
+    "inconsistent numbers of samples": "X and y must have as many rows.",
+    "Sample weights must": "Pass sample_weight with a number for each row, not all of them 0.",
+    "Found array with dim": "X must have two dimensions, y one or two.",
+    "at least 1 dimension": "y must have a value for each row of X.",
+    "unique column names": "{name} must have a name of its own for each column.",
+    "Complex data": "X and y must be real: pass real and imaginary parts as columns.",
+    "array element with a sequence": _TABLE + " Collect a lazy frame first.",
+    "float() argument must be": _TABLE,
+    "Cannot cast array data": _TABLE,
+    "could not be promoted": _TABLE,
 }
+
+
+@contextmanager
+def validation_hints(name: str = "X") -> Iterator[None]:
+    """Add what to do to errors of validation, and leave out warnings of sums that overflow."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
+    except (TypeError, ValueError) as error:
+        message = str(error)
+        hint = next((hint for sign, hint in _HINTS.items() if sign in message), None)
+        if hint is None:
+            raise
+        # After the first line scikit-learn recommends its trees, or prints all of the data.
+        cut = "contains NaN" in message or "Complex data" in message
+        message = message.splitlines()[0] if cut else message
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{message.rstrip('.')}. {hint.format(name=name)}") from error
+
+
+def check_has_columns(y: Any) -> None:
+    """Refuse a table of targets without columns."""
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    of_lists = isinstance(y, list) and len(y) > 0 and isinstance(y[0], list | tuple)
+    if (len(shape) == 2 and shape[1] == 0) or (of_lists and len(y[0]) == 0):
+        raise ValueError("y has no columns (its shape is (n_samples, 0)): pass one or more.")
 
 
 def read_data(
@@ -54,21 +98,22 @@ def read_data(
         "ensure_all_finite": "allow-nan" if incomplete else True,
         "reset": reset,
     }
-    try:
+    check_has_columns(y)
+    with validation_hints():
         if y is not None:
             X, y = validate_data(estimator, X, y=y, multi_output=True, **settings)
         else:
             X = validate_data(estimator, X, **settings)
-    except ValueError as error:
-        message = str(error)
-        if "X contains NaN" in message:  # scikit-learn goes on to recommend its trees
-            raise ValueError(f"{message.splitlines()[0].rstrip('.')}. {_NAN_HINT}") from error
-        for sign, hint in _HINTS.items():
-            if sign in message:
-                raise ValueError(f"{message.rstrip('.')}. {hint}") from error
-        raise
-    X = _as_float(X, incomplete)
+        X = _as_float(X, incomplete)
     return X if y is None else (X, y)
+
+
+def read_weights(sample_weight: Any, X: Any) -> Float64Array:
+    """Weights of the rows of checked X, finite and not negative; ones for None."""
+    settings: dict[str, Any] = {"dtype": np.float64, "ensure_non_negative": True}
+    with validation_hints("sample_weight"):
+        weights: Float64Array = _check_sample_weight(sample_weight, X, **settings)
+    return weights
 
 
 def _as_float(X: Any, incomplete: bool) -> Any:

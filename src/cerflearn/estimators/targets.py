@@ -50,6 +50,19 @@ def class_targets(codes: IntArray, n_classes: int) -> Float64Array:
     return codes[:, None].astype(np.float64) if n_classes == 2 else one_hot(codes, n_classes)
 
 
+def kind_of_target(y: Any, **settings: Any) -> str:
+    """Return scikit-learn's ``type_of_target``; labels of different kinds are refused."""
+    try:
+        with np.errstate(invalid="ignore"):  # it casts numbers, however large, to integers
+            return str(type_of_target(y, input_name="y", **settings))
+    except TypeError as error:
+        if "not supported between" not in str(error):
+            raise
+        raise TypeError(
+            f"y mixes labels of different kinds ({error}): pass all as text."
+        ) from error
+
+
 @dataclass(frozen=True, eq=False)
 class ClassLabels:
     """Labels of the training rows.
@@ -94,10 +107,11 @@ def read_labels(y: Any, weights: Float64Array, class_weight: Any, head: str) -> 
     ClassLabels
         With the weights of the classes in those of the rows.
     """
-    if type_of_target(y, input_name="y") == "multilabel-indicator":
+    if kind_of_target(y) == "multilabel-indicator":
         return _read_multilabel(y, weights, class_weight, head)
     y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
+    with np.errstate(invalid="ignore"):
+        check_classification_targets(y)
     labels, codes = np.unique(y, return_inverse=True)
     weights = weigh_classes(class_weight, y, codes, weights)
     used = np.unique(codes[weights > 0.0])

@@ -15,12 +15,11 @@ from sklearn.decomposition import KernelPCA
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import Nystroem
 from sklearn.utils import get_tags
-from sklearn.utils.multiclass import type_of_target
 
 from cerflearn._typing import Float64Array
 from cerflearn._validation import invalid
 from cerflearn.estimators.input import TrainingData, to_dense
-from cerflearn.estimators.targets import one_hot
+from cerflearn.estimators.targets import kind_of_target, one_hot
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.dense import draw_dense_map
 from cerflearn.linalg.distances import evenly_spaced_rows
@@ -37,6 +36,7 @@ TEACHERS = ("rff", "nystroem", "kernel_pca", "labels")
 BASIS_ROWS = 1000
 """Most training rows, evenly spread, that ``"nystroem"`` and ``"kernel_pca"`` are built from."""
 
+_LEAST_ENERGY = 1e-200  # of targets, and one over the largest: products of sums stay finite
 _OUTPUT_METHODS = ("transform", "decision_function", "predict_proba")
 
 
@@ -211,7 +211,7 @@ def encode_labels(y: Any) -> Float64Array:
     """
     y = y.toarray() if issparse(y) else np.asarray(y)
     columns = y[:, None] if y.ndim == 1 else y
-    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    kind = kind_of_target(y, raise_unknown=True)
     if kind in ("binary", "multiclass", "multiclass-multioutput"):
         encoded = np.concatenate([_one_hot_labels(column) for column in columns.T], axis=1)
         if encoded.shape[1] == columns.shape[1]:
@@ -220,9 +220,14 @@ def encode_labels(y: Any) -> Float64Array:
             )
         return encoded
     targets: Float64Array = columns.astype(np.float64)
-    targets -= targets.mean(axis=0)
-    if not (np.ptp(columns, axis=0) > 0).any():
+    if not (targets.max(axis=0) > targets.min(axis=0)).any():
         raise ValueError("y is constant: teacher='labels' has nothing to learn from.")
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        targets -= targets.mean(axis=0)
+        energy = float(np.square(targets).sum())
+    if not _LEAST_ENERGY < energy < 1.0 / _LEAST_ENERGY:
+        much = "too little" if energy < 1.0 else "too much"
+        raise ValueError(f"y varies {much} for teacher='labels' to be learned from: scale y.")
     return targets
 
 

@@ -19,6 +19,8 @@ from cerflearn.learning.rows import Rows
 
 Normalize: TypeAlias = Literal["standardize", "center"] | None
 
+_LARGEST_VARIANCE = 1e200  # of the teacher: its square must not overflow
+
 # Features in float32 carry errors of 3e-7; a spread of that size is rounding, not information.
 _CONSTANT = 1e-6
 
@@ -49,11 +51,13 @@ class Moments:
             raise ValueError(f"The {name} has {values.ndim} dimensions, expected 2.")
         if not np.isfinite(values).all():
             raise ValueError(f"The {name} contains NaN or infinity.")
-        mean = values.mean(axis=0)
+        with np.errstate(over="ignore"):  # refused in Normalizer.from_moments
+            mean = values.mean(axis=0)
+            squared_deviation = np.square(values - mean).sum(axis=0)
         return cls(
             n_samples=len(values),
             mean=mean,
-            squared_deviation=np.square(values - mean).sum(axis=0),
+            squared_deviation=squared_deviation,
             largest=np.abs(values).max(axis=0),
         )
 
@@ -150,6 +154,8 @@ class Normalizer:
         teacher, learner = moments.teacher, moments.learner
         if teacher.n_samples < 2:
             raise ValueError("Learning needs at least 2 samples, got n_samples = 1.")
+        if not teacher.variance.sum() < _LARGEST_VARIANCE:
+            raise ValueError("The outputs of the teacher vary too much to be summed: scale them.")
         for name, varies in (("teacher", teacher.varies), ("learner", learner.varies)):
             if not varies.any():
                 raise ConstantColumnsError(name)

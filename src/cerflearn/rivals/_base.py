@@ -27,7 +27,7 @@ from cerflearn.estimators.fused import cost_of, scores_of
 from cerflearn.estimators.gamma import resolve_gamma
 from cerflearn.estimators.input import read_data
 from cerflearn.estimators.predictors.scaling import InputScaling, choose_scaling
-from cerflearn.estimators.targets import class_targets
+from cerflearn.estimators.targets import class_targets, kind_of_target
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.cost import Cost
 from cerflearn.linalg.ridge import RIDGE_ALPHAS, RidgeFit, fit_ridge_path
@@ -43,7 +43,7 @@ GAMMA_MULTIPLES = (1 / 64, 1 / 16, 1 / 4, 1.0, 4.0)
 """What ``gamma="cv"`` tries: multiples of one over the median squared distance."""
 
 _GAMMA_CHOICE_ROWS = 500  # of kernel ridge regression, which chooses gamma
-_MOST_COMPONENTS = 2**20
+_MOST_COMPONENTS = 2**14  # heads need matrices of as many rows and columns: 2 GiB
 
 RivalGamma: TypeAlias = float | Literal["cv", "scale", "median"]
 """What ``gamma`` of a rival may be."""
@@ -54,7 +54,9 @@ GAMMA_CONSTRAINT = Number(
     at_most=1e100,
     also=("cv", "scale", "median"),
 )
-ALPHA_CONSTRAINT = Number("a positive number or 'auto'", above=0.0, also=("auto",))
+ALPHA_CONSTRAINT = Number(
+    "a positive number of at least 1e-300, or 'auto'", at_least=1e-300, also=("auto",)
+)
 COMPONENTS_CONSTRAINT = Whole(
     f"a positive integer of at most {_MOST_COMPONENTS:,}", at_most=_MOST_COMPONENTS
 )
@@ -146,6 +148,7 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
             name = type(self).__name__
             raise ValueError(f"This {name} requires y to be passed, but the target y is None.")
         X, y = read_data(self, X, reset=True, y=y)
+        kind_of_target(y)  # refuses labels of different kinds
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         self.classes_, numbers = np.unique(y, return_inverse=True)

@@ -168,3 +168,15 @@ def test_parameters_that_are_refused_elsewhere_have_an_effect():
         KernelImputer(patterns=0.3, random_state=0, **setting).fit(rows) for setting in settings
     ]
     assert len({imputer.errors_.tobytes() for imputer in found}) == 4
+
+
+@pytest.mark.parametrize("n_copies", [10**6, 10**12, 10**30])
+def test_more_copies_than_memory_are_refused(n_copies):
+    message = f"n_copies={n_copies} is not valid: it must be at most"
+    with pytest.raises(ValueError, match=message):
+        KernelImputer(patterns=0.3, n_copies=n_copies).fit(A)
+
+
+def test_a_penalty_of_the_imputer_that_overflows_is_refused():
+    with pytest.raises(ValueError, match=r"alpha=1e\+308 is not valid"):
+        KernelImputer(alpha=1e308).fit(A)

@@ -157,12 +157,14 @@ def test_bad_input_is_refused_with_a_reason(fitted):
         with pytest.raises(ValueError, match=message):
             RandomizedKernelCCA(**parameters).fit(X, Y)
     for views, message in [
-        ((X, Y[:-1]), "inconsistent numbers of samples"),
+        ((X, Y[:-1]), "inconsistent numbers of samples.* X and y must have as many rows"),
         ((X, None), "requires y to be passed"),
         ((X[:1], Y[:1]), "one sample"),
         ((X, np.ones((800, 2))), "y is constant"),
         ((np.ones((800, 2)), Y), "X is constant"),
-        ((X, np.where(Y > 1, np.nan, Y)), "y contains NaN"),
+        ((X, np.where(Y > 1, np.nan, Y)), "y contains NaN.* Fill missing values first, or drop"),
+        ((X, np.zeros((800, 0))), "y has no columns"),
+        ((X, Y[:, 0].astype(str) + "a"), "y must be numeric: encode text"),
         ((X[:3], Y[:3]), "n_components=3 is not valid: it must be at most 2"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -154,3 +154,12 @@ def test_flat_keywords_go_to_the_selector_that_knows_them():
     assert sampler.selector.get_params() == Shared(max_stages=3).get_params()
     assert sampler.n_components == 4
     assert learned(selector="random", tol=1.0).selector == "random"
+
+
+@pytest.mark.parametrize("estimator", MAPS)
+@pytest.mark.parametrize("selector", [CVEM, Shared])
+@pytest.mark.parametrize("max_stages", [10**9, 10**20])
+def test_stages_without_end_are_refused(estimator, selector, max_stages):
+    message = f"max_stages={max_stages} is not valid: it must be a positive integer of at most 10,0"
+    with pytest.raises(ValueError, match=message):
+        estimator(selector=selector(max_stages=max_stages)).fit(X)

@@ -199,3 +199,19 @@ def test_early_stopping_changes_networks_trained_by_mini_batches(monkeypatch):
     ]
     assert not np.array_equal(heads[0], heads[1])
     assert np.array_equal(heads[1], heads[2])  # "auto" is for 10,000 rows and more
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (["a"] * 60, "sample_weight must be numeric"),
+        ("balanced", "sample_weight must be numeric"),
+        (np.ones((60, 2)), "Pass sample_weight with a number for each row"),
+        (np.zeros(60), "sample_weight|y has one class"),
+    ],
+    ids=["text", "word", "table", "zeros"],
+)
+def test_weights_that_are_none_are_refused_by_name(weights, message):
+    for model in (quick(), CERFRegressor(macs=60)):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, TWO, sample_weight=weights)

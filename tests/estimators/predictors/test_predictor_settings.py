@@ -140,3 +140,28 @@ def test_drawn_features_take_the_gamma_with_the_least_error(factor):
     factors = drawn_features._DRAWN_GAMMA_FACTORS
     near = sorted(factors, key=lambda other: abs(np.log(other / factor)))[:2]
     assert found in near
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("parameters", "numbers"),
+    [
+        ({"n_components": np.int8(2)}, {"n_components": 2}),
+        ({"macs": np.uint8(200)}, {"macs": 200}),
+        ({"features_per_mask": np.int8(4)}, {"features_per_mask": 4}),
+        ({"alpha": np.float16(0.5)}, {"alpha": 0.5}),
+    ],
+    ids=str,
+)
+def test_short_numbers_of_numpy_are_numbers(parameters, numbers):
+    models = [
+        CERFClassifier(**({"macs": 40, "random_state": 0} | given)).fit(CANCER[:60], MALIGN[:60])
+        for given in (parameters, numbers)
+    ]
+    for first, second in zip(*map(arrays_of, models), strict=True):
+        assert np.array_equal(first, second)
+
+
+def test_a_penalty_without_meaning_is_refused():
+    with pytest.raises(ValueError, match=r"alpha=1e\+308 is not valid: it must be 'auto' or a nu"):
+        CERFRegressor(alpha=1e308).fit(CANCER[:60], CANCER[:60, 0])

@@ -78,6 +78,17 @@ def test_a_constant_target_is_predicted():
     assert model.predict(X[:10]) == pytest.approx(7.0)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", [1e200, -1e300, 3.7, 1e-300])
+def test_a_constant_target_of_any_size_is_predicted(value):
+    both = np.c_[np.full(100, value), Y[:100]]
+    alone = CERFRegressor(macs=60, random_state=0).fit(X[:100], both[:, 0])
+    assert alone.predict(X[:10]) == pytest.approx(value)
+    model = CERFRegressor(macs=60, random_state=0).fit(X[:100], both)
+    assert model.predict(X[:10])[:, 0] == pytest.approx(value)
+    assert np.corrcoef(model.predict(X[:100])[:, 1], Y[:100])[0, 1] > 0.5
+
+
 @pytest.mark.parametrize(
     ("parameters", "y", "message"),
     [
@@ -85,6 +96,10 @@ def test_a_constant_target_is_predicted():
         ({"head": "svm"}, Y[:50], "head='svm'"),
         ({}, np.where(Y[:50] > 15, np.nan, Y[:50]), "NaN"),
         ({}, None, "requires y"),
+        ({}, ["low", "high"] * 25, "y must hold numbers for a regressor.* CERFClassifier"),
+        ({}, Y[:40], "X and y must have as many rows"),
+        ({}, np.c_[Y[:50], 1e-200 * Y[:50]], r"y\[:, 1\] varies too little.* scale y"),
+        ({}, np.c_[1e200 * Y[:50], Y[:50]], r"y\[:, 0\] varies too much.* scale y"),
         ({"learn": "none"}, Y[:50], "learn='none'"),
     ],
 )

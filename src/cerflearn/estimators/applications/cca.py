@@ -32,7 +32,14 @@ from cerflearn.estimators.applications.inner_map import (
     project,
 )
 from cerflearn.estimators.cost import cost
-from cerflearn.estimators.input import check_n_jobs, read_data, thread_count, varying_inputs
+from cerflearn.estimators.input import (
+    check_has_columns,
+    check_n_jobs,
+    read_data,
+    thread_count,
+    validation_hints,
+    varying_inputs,
+)
 from cerflearn.features.cost import Cost, stored_cost
 from cerflearn.linalg.canonical import canonical_axes
 from cerflearn.linalg.moments import CrossMoments, cross_moments_block
@@ -171,7 +178,8 @@ class RandomizedKernelCCA(
         self.__dict__.pop("x_components_", None)
         X = read_data(self, X, reset=True)
         Y = self._read_second(y)
-        check_consistent_length(X, Y)
+        with validation_hints():
+            check_consistent_length(X, Y)
         self._check_views(X, Y)
         self.n_features_y_ = int(Y.shape[1])
         self.feature_map_ = fit_inner_map(self.feature_map, X, None, rng)
@@ -248,13 +256,11 @@ class RandomizedKernelCCA(
         """Second view as an array or CSR matrix, float32 or float64; one column if flat."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
+        check_has_columns(y)
         settings: dict[str, Any] = {"accept_sparse": "csr", "input_name": "y"}
-        Y = check_array(y, dtype=[np.float64, np.float32], ensure_2d=False, **settings)
-        if Y.ndim == 1:
-            Y = Y[:, None]
-        if Y.shape[1] == 0:
-            raise ValueError("y has no column (shape of the second view): pass at least one.")
-        return Y
+        with validation_hints("y"):
+            Y = check_array(y, dtype=[np.float64, np.float32], ensure_2d=False, **settings)
+        return Y[:, None] if Y.ndim == 1 else Y
 
     def _check_views(self, X: Any, Y: Any) -> None:
         if X.shape[0] < 2:

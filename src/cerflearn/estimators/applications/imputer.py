@@ -20,6 +20,7 @@ from cerflearn._validation import (
     Passes,
     Whole,
     check_effects,
+    check_integer,
     check_parameters,
     make_generator,
 )
@@ -46,6 +47,7 @@ from cerflearn.estimators.input import check_n_jobs, read_data, thread_count
 from cerflearn.features.cost import Cost
 
 _IMPUTER_CODES, _IMPUTER_ROWS, _MOST_COPIES = 100, 20_000, 4
+_MOST_COPIED = 2**24  # values of all copies, 128 MiB
 
 
 class KernelImputer(
@@ -166,7 +168,9 @@ class KernelImputer(
         "n_components": Whole("a positive integer or None", also=(None,)),
         "feature_map": Passes(check_inner_map),
         "linear_part": Flag(),
-        "alpha": Number("'auto' or a number that is not negative", at_least=0.0, also=("auto",)),
+        "alpha": Number(
+            "'auto' or a number from 0 to 1e20", at_least=0.0, at_most=1e20, also=("auto",)
+        ),
         "n_copies": Whole("a positive integer or None", also=(None,)),
         "max_iter": Whole("a positive integer"),
         "tol": Number("a number of at least 0 and at most 1", at_least=0.0, at_most=1.0),
@@ -248,7 +252,7 @@ class KernelImputer(
         self._covered = np.any(patterns, axis=0) if isinstance(patterns, np.ndarray) else None
         names = getattr(self, "feature_names_in_", None)
         values, self.statistics_, self.scale_ = standardise(X, missing, names)
-        n_copies = 1 if has_one_pattern(self.patterns) else self._copies(len(X))
+        n_copies = 1 if has_one_pattern(self.patterns) else self._copies(*X.shape)
         hidden = hide_values(missing, patterns, n_copies, rng)
         with one_thread_blas():
             stages, errors = train_stages(values, missing, hidden, self._options(values), rng)
@@ -340,9 +344,11 @@ class KernelImputer(
                 "drop it, or fill it with a constant."
             )
 
-    def _copies(self, n_samples: int) -> int:
+    def _copies(self, n_samples: int, n_features: int) -> int:
         if self.n_copies is not None:
-            return int(self.n_copies)
+            most = max(1, _MOST_COPIED // (n_samples * n_features))
+            must_be = f"at most {most:,} for {n_samples:,} rows of {n_features:,} inputs"
+            return check_integer("n_copies", self.n_copies, must_be, at_most=most)
         return int(np.clip(_IMPUTER_ROWS // n_samples, 1, _MOST_COPIES))
 
     def _options(self, values: Float64Array) -> StageOptions:

@@ -25,8 +25,10 @@ from cerflearn.spectral import Gaussian, Product, SpectralLaw
 
 _BLOCK_CONSTRAINTS: dict[str, Constraint] = {
     "shared_signs": Flag(),
-    "spread": Number("a positive number or None", above=0.0, also=(None,)),
-    "scale_spread": Number("a number that is not negative", at_least=0.0),
+    "spread": Number(
+        "a positive number of at most 1e100, or None", above=0.0, at_most=1e100, also=(None,)
+    ),
+    "scale_spread": Number("a number from 0 to 10", at_least=0.0, at_most=10.0),
     "unit": OneOf(("block", "output")),
 }
 

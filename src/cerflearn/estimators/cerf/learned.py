@@ -237,12 +237,12 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
             raise ValueError(
                 f"teacher={self.teacher!r} requires y to be passed, but the target y is None."
             )
-        frame = X if hasattr(X, "columns") else None
+        given = X
         if needs_target and isinstance(self.teacher, str):
             X, y = read_data(self, X, reset=True, y=y)
         else:
             X = read_data(self, X, reset=True)
-        return TrainingData(X, X if frame is None else frame, y)
+        return TrainingData(X, given if hasattr(given, "columns") else X, y)
 
     def _check_learnable(self, data: TrainingData) -> None:
         """Refuse data from which nothing can be learned, before anything is drawn."""

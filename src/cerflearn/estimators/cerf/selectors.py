@@ -50,7 +50,9 @@ _COMMON: dict[str, Constraint] = {
     "cache_bytes": Whole("a number of bytes, 0 for no cache", at_least=0),
 }
 _POSITIVE = "a positive number or None"
-_STAGES: dict[str, Constraint] = {"max_stages": Whole("a positive integer")}
+_STAGES: dict[str, Constraint] = {
+    "max_stages": Whole("a positive integer of at most 10,000", at_most=10_000)
+}
 
 
 class Greedy(Selector):
@@ -267,7 +269,7 @@ class CVEM(Selector):
                 below=1.0,
                 also=("adaptive",),
             ),
-            "n_closing_stages": Whole("an integer that is not negative", at_least=0),
+            "n_closing_stages": Whole("an integer from 0 to 10,000", at_least=0, at_most=10_000),
             "tol": Number("a number that is not negative", at_least=0.0),
         }
     )

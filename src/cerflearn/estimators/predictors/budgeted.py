@@ -32,7 +32,12 @@ from cerflearn._validation import (
 )
 from cerflearn.estimators.fused import cost_of, scores_of
 from cerflearn.estimators.gamma import resolve_gamma
-from cerflearn.estimators.input import check_n_jobs, read_data, thread_count
+from cerflearn.estimators.input import (
+    check_has_columns,
+    check_n_jobs,
+    read_data,
+    thread_count,
+)
 from cerflearn.estimators.predictors.report import input_names, report_lines
 from cerflearn.estimators.predictors.scaling import InputScaling, choose_scaling
 from cerflearn.estimators.predictors.search import FitOptions, FittedNetwork, fit_network
@@ -71,7 +76,9 @@ PREDICTOR_CONSTRAINTS: dict[str, Constraint] = {
     "gamma": Number(
         "'cv', 'scale', 'median' or a positive number", above=0.0, also=("cv", "scale", "median")
     ),
-    "alpha": Number("'auto' or a number that is not negative", at_least=0.0, also=("auto",)),
+    "alpha": Number(
+        "'auto' or a number from 0 to 1e20", at_least=0.0, at_most=1e20, also=("auto",)
+    ),
     "group_size": OneOf((1, 2, 4, 8, 16)),
     "features_per_mask": Whole("a positive integer"),
     "early_stopping": Passes(_check_early_stopping),
@@ -115,6 +122,10 @@ PREDICTOR_EFFECTS = (
 """Combinations in which a parameter never changes the result."""
 
 
+# As numbers of Python: those of NumPy may be short, and overflow.
+_OPTIONS = {"learn": str, "teacher": str, "activation": str, "alpha": float, "n_components": int}
+
+
 class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Base of predictors whose map and head together cost at most ``macs``."""
 
@@ -146,10 +157,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         name = type(self).__name__
         if y is None:
             raise ValueError(f"This {name} requires y to be passed, but the target y is None.")
-        shape: tuple[int, ...] = getattr(y, "shape", ())
-        of_lists = isinstance(y, list) and len(y) > 0 and isinstance(y[0], list | tuple)
-        if (len(shape) == 2 and shape[1] == 0) or (of_lists and len(y[0]) == 0):
-            raise ValueError("y has no columns (its shape is (n_samples, 0)): pass one or more.")
+        check_has_columns(y)
         seed = np.random.SeedSequence(make_generator(self.random_state).integers(2**63, size=2))
         if hasattr(self, "head_coef_"):
             del self.head_coef_  # a fit that fails leaves no half of an old model
@@ -232,8 +240,8 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _options(self) -> FitOptions:
         """Parameters in the words of the search; None for "auto"."""
         values = {
-            name: None if isinstance(value, str) and value == "auto" else value
-            for name in ("learn", "teacher", "activation", "alpha", "n_components")
+            name: None if isinstance(value, str) and value == "auto" else kind(value)
+            for name, kind in _OPTIONS.items()
             for value in (getattr(self, name),)
         }
         if values["activation"] is None and not self._chooses_gamma:

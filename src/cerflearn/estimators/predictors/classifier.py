@@ -8,12 +8,11 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import _check_sample_weight
 
 from cerflearn._typing import Float64Array, FloatArray, MatrixLike, RandomStateLike
 from cerflearn._validation import Constraint, OneOf
 from cerflearn.engine.blas import one_thread_blas
-from cerflearn.estimators.input import read_data
+from cerflearn.estimators.input import read_data, read_weights
 from cerflearn.estimators.predictors.budgeted import PREDICTOR_CONSTRAINTS, BudgetedPredictor
 from cerflearn.estimators.predictors.heads import HEADS, fit_head, pair_votes
 from cerflearn.estimators.predictors.search import FittedNetwork
@@ -222,7 +221,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         """
         seed = self._begin_fit(y)
         X, labels = read_data(self, X, reset=True, y=y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = read_weights(sample_weight, X)
         encoded = read_labels(labels, weights, self.class_weight, self.head)
         rows = distinct_rows(X, encoded.targets, encoded.weights, encoded.strata)
         kind = encoded.kind

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import _check_sample_weight
 
-from cerflearn._typing import FloatArray, MatrixLike, RandomStateLike
+from cerflearn._typing import Float64Array, FloatArray, MatrixLike, RandomStateLike
 from cerflearn._validation import Constraint, OneOf
 from cerflearn.engine.blas import one_thread_blas
-from cerflearn.estimators.input import read_data
+from cerflearn.estimators.input import read_data, read_weights
 from cerflearn.estimators.predictors.budgeted import PREDICTOR_CONSTRAINTS, BudgetedPredictor
 from cerflearn.estimators.predictors.scaling import check_spread, weighted_moments
 from cerflearn.estimators.predictors.training_rows import TrainingRows, distinct_rows
@@ -205,8 +204,8 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         if issparse(numbers):
             raise TypeError("y is sparse: targets must be dense, pass y.toarray().")
         self.outputs_2d_ = numbers.ndim > 1
-        targets = np.asarray(numbers, dtype=np.float64).reshape(len(numbers), -1)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        targets = _as_targets(numbers)
+        weights = read_weights(sample_weight, X)
         if not (weights > 0.0).any():
             raise ValueError("sample_weight is zero for all rows: at least two must count.")
         with one_thread_blas():
@@ -218,9 +217,13 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         """Train on standardised targets and undo the scaling in the head."""
         targets = rows.targets
         mean, variance = weighted_moments(targets, rows.weights)
-        check_spread("y", targets.max(axis=0) > targets.min(axis=0), variance)
-        deviation = np.sqrt(variance)
-        deviation[deviation == 0.0] = 1.0
+        varies = targets.max(axis=0) > targets.min(axis=0)
+        for column in np.flatnonzero(varies):
+            name = f"y[:, {column}]" if len(varies) > 1 else "y"
+            check_spread(name, varies[[column]], variance[[column]])
+        # Rounding must not make a constant vary.
+        mean = np.where(varies, mean, targets[0])
+        deviation = np.sqrt(np.where(varies, variance, 1.0))
         standardised = (targets - mean) / deviation
         scaled_rows = TrainingRows(rows.X, standardised, rows.weights, rows.strata)
         fitted, _, scaling = self._fit_rows(scaled_rows, "regression", seed, targets.shape[1])
@@ -248,3 +251,14 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _as_targets(numbers: Any) -> Float64Array:
+    """Targets (n_samples, n_targets) in float64; text is refused."""
+    try:
+        targets = np.asarray(numbers, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"y must hold numbers for a regressor ({error}): CERFClassifier takes labels."
+        ) from error
+    return targets.reshape(len(targets), -1)
