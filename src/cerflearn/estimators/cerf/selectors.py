@@ -243,7 +243,8 @@ class CVEM(Selector):
     max_stages : int, default=20
         Most stages, which are followed by 3 with a fixed rotation.
     tol : float, default=1e-3
-        Converged if the lower bound changes by less than this for each value of the teacher.
+        Converged if the lower bound changes by less than this for each value of the teacher. Not
+        with ``max_stages=1``.
     cache_bytes : int, default=2147483648
         Most memory for teacher and candidates of the training rows, which are computed anew in
         each stage where they do not fit. The bits of the result do not depend on it.
@@ -282,6 +283,12 @@ class CVEM(Selector):
             "solver",
             lambda selector: selector.solver == "procrustes",
             "the exact M-step has no penalty; pass solver='admm'",
+        ),
+        NoEffect(
+            "tol",
+            "max_stages",
+            lambda selector: selector.max_stages == 1,
+            "there is no second stage to stop before; leave tol out, or pass a larger max_stages",
         ),
     )
 
