@@ -136,6 +136,12 @@ def test_parameters_are_checked_in_fit_and_not_before():
         clone(sampler).set_params(selector__max_stages=1).fit(X)
 
 
+def test_fewer_than_two_stages_of_shared_are_refused():
+    message = "max_stages=1 is not valid: it must be an integer of at least 2"
+    with pytest.raises(ValueError, match=message):
+        MaskedCERF(selector=Shared(max_stages=1)).fit(X)
+
+
 def test_flat_keywords_go_to_the_selector_that_knows_them():
     sampler = learned(selector="shared", tol=1.0, max_stages=3, n_components=4)
     assert sampler.selector.get_params() == Shared(max_stages=3).get_params()

@@ -58,7 +58,6 @@ _COMMON: dict[str, Constraint] = {
     "normalize": Passes(_check_normalize),
     "cache_bytes": Whole("a number of bytes, 0 for no cache", at_least=0),
 }
-_STAGES: dict[str, Constraint] = {"max_stages": Whole("a positive integer")}
 
 
 class Selector(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -164,7 +163,7 @@ class Shared(Selector):
         Of both embeddings while learning: columns centred and the learner's scaled; only
         centred; or as they are.
     max_stages : int, default=20
-        Steps from all candidates to the outputs, at least 2.
+        Steps from all candidates to the outputs, 2 or more.
     cache_bytes : int, default=2147483648
         Most memory for teacher and candidates of the training rows, which are computed anew in
         each pass where they do not fit. The bits of the result do not depend on it.
@@ -187,7 +186,9 @@ class Shared(Selector):
     5
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = _COMMON | _STAGES
+    _constraints: ClassVar[dict[str, Constraint]] = _COMMON | {
+        "max_stages": Whole("an integer of at least 2", at_least=2)
+    }
 
     def __init__(
         self,
@@ -203,7 +204,7 @@ class Shared(Selector):
     @property
     def _n_reports(self) -> int:
         """Most stages that are reported."""
-        return max(2, int(self.max_stages))
+        return int(self.max_stages)
 
     def _select(self, rows: Rows, candidates: Candidates, report: Report) -> Selection:
 
@@ -266,17 +267,14 @@ class CVEM(Selector):
     'admm'
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = (
-        _COMMON
-        | _STAGES
-        | {
-            "solver": OneOf(("procrustes", "admm")),
-            "spectral_penalty": Number(
-                "'adaptive' or a number that is not negative", at_least=0.0, also=("adaptive",)
-            ),
-            "tol": Number("a number that is not negative", at_least=0.0),
-        }
-    )
+    _constraints: ClassVar[dict[str, Constraint]] = _COMMON | {
+        "solver": OneOf(("procrustes", "admm")),
+        "spectral_penalty": Number(
+            "'adaptive' or a number that is not negative", at_least=0.0, also=("adaptive",)
+        ),
+        "max_stages": Whole("a positive integer"),
+        "tol": Number("a number that is not negative", at_least=0.0),
+    }
     _without_effect: ClassVar[tuple[NoEffect, ...]] = (
         NoEffect(
             "spectral_penalty",
