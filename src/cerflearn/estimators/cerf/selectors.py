@@ -111,6 +111,8 @@ class Greedy(Selector):
     ----------
     Tropp, Gilbert and Strauss, "Algorithms for simultaneous sparse approximation. Part I: Greedy
     pursuit", Signal Processing 86, 2006.
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization"
+    (section 2: the teacher, and the features to choose from).
 
     Examples
     --------
