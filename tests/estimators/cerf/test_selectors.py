@@ -136,14 +136,17 @@ def test_parameters_are_checked_in_fit_and_not_before():
         clone(sampler).set_params(selector__max_stages=1).fit(X)
 
 
-def test_fewer_than_two_stages_of_shared_are_refused():
-    message = "max_stages=1 is not valid: it must be an integer of at least 2"
-    with pytest.raises(ValueError, match=message):
-        MaskedCERF(selector=Shared(max_stages=1)).fit(X)
-
-
 def test_flat_keywords_go_to_the_selector_that_knows_them():
     sampler = learned(selector="shared", tol=1.0, max_stages=3, n_components=4)
     assert sampler.selector.get_params() == Shared(max_stages=3).get_params()
     assert sampler.n_components == 4
     assert learned(selector="random", tol=1.0).selector == "random"
+
+
+def test_lower_bounds_are_gains_of_the_log_likelihood():
+    rows = X[:20]
+    sampler = MaskedCERF(n_components=60, teacher="labels", random_state=0).fit(rows, Y[:20])
+    n_values = 20 * len(np.unique(Y[:20]))
+    assert sampler.errors_.min() < 1e-8  # more outputs than rows
+    explained = -np.log(sampler.errors_)
+    np.testing.assert_allclose(sampler.lower_bounds_, 0.5 * n_values * explained, rtol=1e-12)
