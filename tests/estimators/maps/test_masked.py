@@ -118,6 +118,9 @@ def test_automatic_density_follows_inputs_and_projections():
     assert MaskedFourierFeatures().fit(X).mask_density_ == automatic_density(48, 50)
     assert MaskedFourierFeatures(macs=500).fit(X).mask_density_ == automatic_density(48)
     assert MaskedFourierFeatures(n_components=1).fit(X).mask_density_ == 1.0
+    very_wide = RNG.normal(size=(3, 20_000))
+    density = MaskedFourierFeatures(macs=9_000).fit(very_wide).mask_density_
+    assert density == automatic_density(20_000) < 1 / 50
     wide = MaskedFourierFeatures(n_components=1024).fit(RNG.normal(size=(5, 784)))
     assert wide.mask_density_ == pytest.approx(0.05)
     assert set(wide.masks_.sum(axis=0)) == {39}
