@@ -100,3 +100,14 @@ def test_successors_of_the_largest_gain_are_tried_first():
     places = module._Places(np.arange(2), np.arange(8), np.arange(8) // 2, budget)
     gain = np.array([9.0, 9.0, 1.0, 0.0, 5.0, 1.0, 0.0, 3.0])
     assert places.successors(0, gain) == [[4, 5], [6, 7], [2, 3]]
+
+
+def test_successors_that_cost_too_much_leave_the_budget_as_it_was():
+    budget = MacBudget(np.array([1, 1, 1, 5, 2, 1]), budget=4)
+    assert budget.add(0)
+    assert budget.add(1)
+    places = module._Places(np.arange(2), np.arange(6), np.arange(6) // 2, budget)
+    for _ in range(2):
+        assert places.successors(0, np.ones(6)) == [[4, 5]]  # 1 and 5 MACs are too many
+    assert budget.add(4)  # the two MACs that are left
+    assert not budget.add(2)
