@@ -150,3 +150,9 @@ def test_lower_bounds_are_gains_of_the_log_likelihood():
     assert sampler.errors_.min() < 1e-8  # more outputs than rows
     explained = -np.log(sampler.errors_)
     np.testing.assert_allclose(sampler.lower_bounds_, 0.5 * n_values * explained, rtol=1e-12)
+
+
+def test_the_most_candidates_are_not_too_many():
+    MaskedCERF()._check_candidates(16_384)
+    with pytest.raises(ValueError, match="16,385 candidate columns are too many"):
+        MaskedCERF()._check_candidates(16_385)

@@ -206,8 +206,8 @@ def test_only_inputs_that_vary_have_to_be_read():
 
 
 def test_a_budget_below_one_projection_names_what_to_lower():
-    for group_size, remedy in ((1, "or lower mask_density."), (4, "mask_density or group_size.")):
-        with pytest.raises(ValueError, match=rf"macs=3 is not valid: .*{remedy}"):
+    for group_size, remedy in ((1, "lower mask_density"), (4, "mask_density or group_size")):
+        with pytest.raises(ValueError, match=rf"macs=3 is not valid: .*{remedy}\.$"):
             MaskedFourierFeatures(macs=3, mask_density=0.25, group_size=group_size).fit(X)
 
 
