@@ -52,8 +52,8 @@ with random masks; `masked`, `cvem` and `blocked` are our maps with ridge regres
 `pruned_mlp` is pruned like `cerf` and trained for as many steps; a weaker penalty after pruning,
 which `cerf` may choose, did not help it on Letter, HOG and satimage, so it does not try one."""
 
-RECTIFIED = """`cerf` tries rectified features too where the network is small for its rows (HOG,
-satimage, Letter at 455 and 910 MACs): few rectified features fit many rows better than few cosines.
+RELU_FEATURES = """`cerf` tries relu features too where the network is small for its rows (HOG,
+satimage, Letter at 455 and 910 MACs): few relu features fit many rows better than few cosines.
 `pruned_mlp` is still better at the smallest of them. With cosines alone
 (`activation="cosine"`; an earlier run, with three splits on Letter and five on HOG and satimage)
 `cerf` was below `pruned_mlp` at all budgets of HOG, at Letter's 455 and 910 and at satimage's 54
@@ -166,7 +166,7 @@ def _frontier(found: dict[str, Any]) -> list[str]:
     blocks = [counts(table, 2), FRONTIER, splits_of(found)]
     blocks += ["\n".join(frontier_table(found, 100.0, 1))]
     blocks += ["The best other method at each point, and the paired difference:"]
-    blocks += ["\n".join(comparison_table(table, 2)), RECTIFIED]
+    blocks += ["\n".join(comparison_table(table, 2)), RELU_FEATURES]
     return [*blocks, TIMES, "\n".join(time_table(found))]
 
 

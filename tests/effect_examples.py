@@ -19,15 +19,35 @@ from cerflearn import (
     CERFRegressor,
     FastfoodFeatures,
     Greedy,
+    KernelAutoencoder,
+    KernelImputer,
     MaskedCERF,
     MaskedFourierFeatures,
     RandomFourierFeatures,
+    RandomizedKernelCCA,
+    RandomizedKernelPCA,
     Shared,
 )
+from cerflearn.rivals import ALaCarte, BaNK, MultipleKernelLearning, RandomKitchenSinks
 from cerflearn.spectral import Gaussian
 
-X = np.random.default_rng(0).normal(size=(60, 6))
-Y = (X[:, 0] * X[:, 1] > 0.0).astype(int)
+
+def two_classes(n_samples: int, n_features: int) -> tuple[Any, Any]:
+    """Normal rows, and whether the first two inputs have one sign."""
+    X = np.random.default_rng(0).normal(size=(n_samples, n_features))
+    return X, (X[:, 0] * X[:, 1] > 0.0).astype(int)
+
+
+def with_gaps() -> tuple[Any, Any]:
+    """Rows of which some values are 0 and others 1, to stand for missing ones; no target."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 6))
+    X[rng.random(X.shape) < 0.1] = 0.0
+    X[rng.random(X.shape) < 0.1] = 1.0
+    return X, None
+
+
+ROWS = two_classes(60, 6)
 
 EXECUTION = frozenset({"n_jobs", "verbose", "cache_bytes"})
 """Parameters that change how something is computed, not the result."""
@@ -47,19 +67,32 @@ def with_selector(cls: type, parameters: Parameters) -> Any:
     return MaskedCERF(gamma=0.05, **candidates, selector=selector, random_state=0)
 
 
-def transformed(fitted: Any) -> Any:
+def transformed(fitted: Any, X: Any, y: Any) -> Any:
     """Features of the data."""
     return fitted.transform(X)
 
 
-def selection_probabilities(fitted: Any) -> Any:
+def selection_probabilities(fitted: Any, X: Any, y: Any) -> Any:
     """What CVEM chooses by."""
     return fitted.feature_proba_
 
 
-def predicted(fitted: Any) -> Any:
+def predicted(fitted: Any, X: Any, y: Any) -> Any:
     """Scores of a classifier, or predictions, of the data."""
     return getattr(fitted, "decision_function", fitted.predict)(X)
+
+
+def encoded(fitted: Any, X: Any, y: Any) -> Any:
+    """Codes of the data, and what they reconstruct if they can."""
+    codes = fitted.transform(X)
+    if not hasattr(fitted, "inverse_transform"):
+        return codes
+    return np.hstack([codes, fitted.inverse_transform(codes)])
+
+
+def variates(fitted: Any, X: Any, y: Any) -> Any:
+    """Canonical variates of both views."""
+    return np.hstack(fitted.transform(X, y))
 
 
 @dataclass(frozen=True)
@@ -75,20 +108,24 @@ class Examples:
         Parameter and the one beside it to a setting of both in which the first has no effect.
     common : mapping
         Parameters of all examples, unless they name them.
-    of_many_rows : frozenset
-        Parameters that change the result for many rows only, and have tests of their own.
+    data : tuple of ndarray
+        X and y that all examples are fitted to.
+    in_mini_batches : frozenset
+        Parameters that change the result only where networks are trained by mini-batches, as they
+        are for very many rows: for these examples, always.
     make : callable
         Of the class and the parameters: what is fitted.
     result : callable
-        Of what was fitted to ``X`` and ``Y``: an array.
+        Of what was fitted, X and y: an array.
     """
 
     changes: Mapping[str, tuple[Parameters, Parameters]]
     refused: Mapping[tuple[str, str], Parameters] = field(default_factory=dict)
     common: Parameters = field(default_factory=dict)
-    of_many_rows: frozenset[str] = frozenset()
+    data: tuple[Any, Any] = ROWS
+    in_mini_batches: frozenset[str] = frozenset()
     make: Callable[[type, Parameters], Any] = build
-    result: Callable[[Any], Any] = transformed
+    result: Callable[[Any, Any, Any], Any] = transformed
 
 
 def values(name: str, first: Any, second: Any, **beside: Any) -> Any:
@@ -104,6 +141,9 @@ def changes(**pairs: tuple[Any, Any]) -> dict[str, Any]:
 LAW = Gaussian(0.5)
 OUTPUTS = {"n_components": 12, "random_state": 0}
 GAMMA_OF_A_LAW = {("gamma", "kernel"): {"gamma": 0.5, "kernel": LAW}}
+ALL_INPUTS_READ = {
+    ("mask_law", "mask_density"): {"mask_law": "beta_bernoulli", "mask_density": 1.0}
+}
 ALL_MAPS = changes(
     kernel=("rbf", "matern32"),
     gamma=("scale", 2.0),
@@ -137,12 +177,16 @@ MAPS = {
         GAMMA_OF_A_LAW,
         OUTPUTS,
     ),
-    MaskedFourierFeatures: Examples(ALL_MAPS | ALL_MASKS, GAMMA_OF_A_LAW, OUTPUTS),
+    MaskedFourierFeatures: Examples(
+        ALL_MAPS | ALL_MASKS, GAMMA_OF_A_LAW | ALL_INPUTS_READ, OUTPUTS
+    ),
 }
 
 CERF = {
     MaskedCERF: Examples(
-        ALL_MAPS | ALL_MASKS | ALL_LEARNED, GAMMA_OF_A_LAW | NOTHING_CHOSEN, OUTPUTS
+        ALL_MAPS | ALL_MASKS | ALL_LEARNED,
+        GAMMA_OF_A_LAW | ALL_INPUTS_READ | NOTHING_CHOSEN,
+        OUTPUTS,
     ),
     BlockedCERF: Examples(
         ALL_MAPS
@@ -182,12 +226,14 @@ SELECTORS = {
         {
             ("spectral_penalty", "solver"): {"spectral_penalty": 0.5, "solver": "procrustes"},
             ("e_step", "solver"): {"e_step": "literal", "solver": "procrustes"},
+            ("tol", "max_stages"): {"tol": 0.1, "max_stages": 1},
         },
         make=with_selector,
         result=selection_probabilities,
     ),
 }
 
+SELECTED = {"learn": "selection"}
 TRAINED = {"learn": "masks", "teacher": "labels", "alpha": 1e-2}
 ALL_PREDICTORS = {
     name: values(name, *pair, **{key: TRAINED[key] for key in TRAINED if key != name})
@@ -201,6 +247,7 @@ ALL_PREDICTORS = {
         "alpha": (1e-2, 1e-1),
         "group_size": (1, 2),
         "features_per_mask": (1, 2),
+        "early_stopping": (True, False),
         "random_state": (0, 1),
     }.items()
 }
@@ -215,7 +262,7 @@ WITHIN_A_BUDGET: dict[str, Any] = {
     "refused": NOTHING_TRAINED,
     "common": {"macs": 20, "random_state": 0},
     "result": predicted,
-    "of_many_rows": frozenset({"early_stopping"}),
+    "in_mini_batches": frozenset({"early_stopping"}),
 }
 PREDICTORS = {
     CERFClassifier: Examples(
@@ -224,8 +271,115 @@ PREDICTORS = {
     ),
     CERFRegressor: Examples(
         ALL_PREDICTORS | {"head": values("head", "trained", "ridge", **TRAINED)},
-        **WITHIN_A_BUDGET,
+        **WITHIN_A_BUDGET
+        | {"refused": NOTHING_TRAINED | {("head", "learn"): {"head": "ridge", **SELECTED}}},
     ),
 }
 
-EXAMPLES: dict[type, Examples] = MAPS | CERF | SELECTORS | PREDICTORS
+SMALL_MAP = MaskedFourierFeatures(n_components=20)
+OF_A_MAP = {"feature_map": SMALL_MAP, "random_state": 0}
+ALL_APPLICATIONS = changes(
+    n_components=(2, 3),
+    feature_map=(SMALL_MAP, RandomFourierFeatures(n_components=20)),
+    alpha=(0.01, 1.0),
+    random_state=(0, 1),
+)
+APPLICATIONS = {
+    RandomizedKernelPCA: Examples(
+        ALL_APPLICATIONS | changes(fit_inverse_transform=(True, False)),
+        {("alpha", "fit_inverse_transform"): {"alpha": 0.1, "fit_inverse_transform": False}},
+        OF_A_MAP,
+        result=encoded,
+    ),
+    KernelAutoencoder: Examples(ALL_APPLICATIONS, common=OF_A_MAP, result=encoded),
+    KernelImputer: Examples(
+        ALL_APPLICATIONS
+        | changes(
+            linear_part=(True, False),
+            patterns=(None, 0.3),
+            n_copies=(1, 3),
+            max_iter=(1, 8),
+            tol=(0.0, 0.5),
+            missing_values=(0.0, 1.0),
+            add_indicator=(False, True),
+        ),
+        {
+            ("n_copies", "patterns"): {"n_copies": 2, "patterns": [True] + 5 * [False]},
+            ("tol", "max_iter"): {"tol": 0.1, "max_iter": 1},
+            ("max_iter", "tol"): {"max_iter": 4, "tol": 1.0},
+        },
+        OF_A_MAP | {"missing_values": 0.0},
+        data=with_gaps(),
+    ),
+    RandomizedKernelCCA: Examples(
+        ALL_APPLICATIONS | changes(y_feature_map=(None, SMALL_MAP)),
+        common=OF_A_MAP | {"feature_map": RandomFourierFeatures(n_components=20)},
+        data=(ROWS[0][:, :3], ROWS[0][:, 3:]),
+        result=variates,
+    ),
+}
+
+ONE_KERNEL = {"widths": (0.5,)}
+RIVALS = {
+    RandomKitchenSinks: Examples(
+        changes(
+            n_components=(8, 9),
+            gamma=("cv", 0.5),
+            alpha=("auto", 10.0),
+            bound=(None, 0.01),
+            random_state=(0, 1),
+        ),
+        common=OUTPUTS,
+        result=predicted,
+    ),
+    MultipleKernelLearning: Examples(
+        changes(
+            gamma=("cv", 0.5),
+            widths=((0.5, 1.0), (0.5, 2.0)),
+            single_inputs=(False, True),
+            alpha=("auto", 5.0),
+        )
+        | {
+            name: values(name, *pair, single_inputs=True)  # one kernel alone is not best
+            for name, pair in {
+                "tol": (1e-9, 0.5),
+                "max_iter": (1, 20),
+                "random_state": (0, 1),
+            }.items()
+        },
+        {
+            ("tol", "widths"): {"tol": 0.1, **ONE_KERNEL},
+            ("max_iter", "widths"): {"max_iter": 9, **ONE_KERNEL},
+        },
+        {"random_state": 0},
+        data=two_classes(320, 3),  # 300 of them choose the weights to start with
+        result=predicted,
+    ),
+    ALaCarte: Examples(
+        changes(
+            n_components=(40, 48),
+            n_groups=(1, 3),
+            gamma=("cv", 0.5),
+            max_iter=(0, 5),
+            random_state=(0, 1),
+        ),
+        common={"n_components": 48, "random_state": 0},
+        result=predicted,
+    ),
+    BaNK: Examples(
+        changes(
+            n_components=(8, 9),
+            n_sweeps=(3, 4),
+            n_average=(1, 2),
+            gamma=("cv", 0.5),
+            concentration=(0.1, 10.0),
+            max_mixture=(3, 5),
+            random_state=(0, 1),
+        ),
+        {("concentration", "max_mixture"): {"concentration": 2.0, "max_mixture": 1}},
+        {"n_components": 12, "n_sweeps": 5, "random_state": 0},
+        result=predicted,
+    ),
+}
+
+EXAMPLES: dict[type, Examples] = MAPS | CERF | SELECTORS | PREDICTORS | APPLICATIONS | RIVALS

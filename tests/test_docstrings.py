@@ -32,6 +32,14 @@ def public_objects():
                 yield f"{module_name}.{name}"
 
 
+def test_every_public_class_names_the_paper():
+    for module in (cerflearn, rivals):
+        public = (getattr(module, name) for name in module.__all__)
+        for cls in filter(inspect.isclass, public):
+            references = inspect.getdoc(cls).split("References\n----------\n")[1]
+            assert "Wangni, Zhuo" in references, cls
+
+
 @pytest.mark.parametrize("name", list(public_objects()))
 def test_docstrings_pass_numpydocs_validation(name):
     is_method = name.count(".") > 1 + name.startswith("cerflearn.rivals")

@@ -6,8 +6,15 @@ import sys
 import threading
 
 import numpy as np
+import pytest
 
-from cerflearn import RandomFourierFeatures, RandomizedKernelPCA
+from cerflearn import (
+    CVEM,
+    CERFClassifier,
+    MaskedCERF,
+    RandomFourierFeatures,
+    RandomizedKernelPCA,
+)
 from files_crossed import Reentry, files_crossed
 
 X = np.random.default_rng(0).normal(size=(40, 5))
@@ -37,6 +44,21 @@ def test_a_fit_inside_the_fit_of_another_estimator_is_found():
         ("RandomFourierFeatures", "RandomizedKernelPCA")
     ]
     assert isinstance(found[0], Reentry)
+
+
+@pytest.mark.parametrize(
+    ("model", "most"),
+    [
+        (MaskedCERF(n_components=6, random_state=0), 25),
+        (MaskedCERF(n_components=6, selector=CVEM(tol=1.0), random_state=0), 30),
+        (CERFClassifier(macs=30, random_state=0), 31),
+    ],
+    ids=["greedy", "cvem", "classifier"],
+)
+def test_fits_go_down_and_come_back_once(model, most):
+    crossing = files_crossed(lambda: model.fit(X, (X[:, 0] > 0).astype(int)))
+    assert crossing.reentries == []
+    assert 10 < len(crossing.files) <= most
 
 
 def test_one_fit_after_the_other_is_none():

@@ -18,6 +18,7 @@ from cerflearn._validation import (
     check_effects,
     check_parameters,
     invalid,
+    make_generator,
 )
 
 NUMBER = Number("a number in (0, 1], 'auto' or None", above=0.0, at_most=1.0, also=("auto", None))
@@ -106,3 +107,11 @@ def test_defaults_and_parameters_with_effect_pass(parameters):
 def test_parameters_without_effect_are_refused(parameters, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         check_effects(Thing(second="off", **parameters), WITHOUT_EFFECT)
+
+
+def test_a_random_state_seeds_with_four_words_and_goes_on():
+    state, expected = np.random.RandomState(0), np.random.RandomState(0)
+    words = expected.randint(0, 2**32, size=4, dtype=np.uint32)
+    drawn = make_generator(state).random(3)
+    np.testing.assert_array_equal(drawn, np.random.default_rng(words).random(3))
+    assert state.randint(2**31) == expected.randint(2**31)

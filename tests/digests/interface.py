@@ -76,7 +76,10 @@ def classifier(**keywords: Any) -> Any:
 
 def regressor(**keywords: Any) -> Any:
     """Regressor within a budget; ``masks`` and ``refine`` say what is learned."""
-    return CERFRegressor(**what_is_learned(keywords))
+    keywords = what_is_learned(keywords)
+    if keywords["learn"] == "selection":
+        keywords.pop("head", None)  # refused: it has no effect, as selected features have a ridge
+    return CERFRegressor(**keywords)
 
 
 def map_of(model: Any) -> dict[str, Any]:

@@ -12,11 +12,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 import cerflearn
+from cerflearn import rivals
 from cerflearn._validation import NoEffect
-from effect_examples import EXAMPLES, EXECUTION, X, Y
-
-ROOMS = tuple(f"cerflearn.estimators.{room}" for room in ("maps", "cerf", "predictors"))
-"""Whose public classes have examples."""
+from cerflearn.training import train
+from effect_examples import EXAMPLES, EXECUTION
 
 
 def name_of(value):
@@ -32,7 +31,12 @@ def fitted(cls, setting):
     parameters = {**examples.common, **setting}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # that stages were too few is no error
-        return examples.make(cls, parameters).fit(X, Y)
+        return examples.make(cls, parameters).fit(*examples.data)
+
+
+def result(cls, setting):
+    examples = EXAMPLES[cls]
+    return examples.result(fitted(cls, setting), *examples.data)
 
 
 def entries():
@@ -43,15 +47,15 @@ ENTRIES = entries()
 
 
 def test_every_public_class_has_examples():
-    public = [getattr(cerflearn, name) for name in cerflearn.__all__]
+    public = [getattr(room, name) for room in (cerflearn, rivals) for name in room.__all__]
     classes = {c for c in public if isinstance(c, type) and issubclass(c, BaseEstimator)}
-    assert {c for c in classes if c.__module__.startswith(ROOMS)} == set(EXAMPLES)
+    assert classes == set(EXAMPLES)
 
 
 @pytest.mark.parametrize("cls", EXAMPLES, ids=name_of)
 def test_every_parameter_has_an_example(cls):
     examples = EXAMPLES[cls]
-    assert set(examples.changes) | examples.of_many_rows == parameters_of(cls) - EXECUTION
+    assert set(examples.changes) == parameters_of(cls) - EXECUTION
     declared = {(entry.parameter, entry.beside) for entry in cls._without_effect}
     assert set(EXAMPLES[cls].refused) == declared
 
@@ -59,15 +63,17 @@ def test_every_parameter_has_an_example(cls):
 @pytest.mark.parametrize(
     ("cls", "name"), [(c, n) for c in EXAMPLES for n in EXAMPLES[c].changes], ids=name_of
 )
-def test_a_parameter_changes_the_result(cls, name):
+def test_a_parameter_changes_the_result(cls, name, monkeypatch):
     examples = EXAMPLES[cls]
+    if name in examples.in_mini_batches:
+        monkeypatch.setattr(train, "_FULL_BATCH_WORK", 0)
     settings = examples.changes[name]
     first, second = ({**examples.common, **setting} for setting in settings)
     assert {key for key in first if first[key] is not second[key]} == {name}
-    results = [examples.result(fitted(cls, setting)) for setting in settings]
+    results = [result(cls, setting) for setting in settings]
     assert not np.array_equal(*results)
-    again = examples.result(fitted(cls, settings[0]))
-    np.testing.assert_array_equal(again, results[0])  # it is not chance that they differ
+    # It is not chance that they differ.
+    np.testing.assert_array_equal(result(cls, settings[0]), results[0])
 
 
 @pytest.mark.parametrize(

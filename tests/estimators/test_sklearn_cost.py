@@ -132,3 +132,10 @@ def test_a_function_that_is_not_known_is_refused():
     model = make_pipeline(FunctionTransformer(np.exp), LogisticRegression()).fit(X, Y)
     with pytest.raises(ValueError, match=r"FunctionTransformer.* cannot be counted"):
         cost(model)
+
+
+@pytest.mark.filterwarnings("ignore:Label .* is present in all")
+def test_a_label_that_never_varies_costs_nothing():
+    labels = np.column_stack([X[:, 0] > 0.0, np.ones(60), X[:, 1] > 0.0]).astype(int)
+    model = OneVsRestClassifier(LogisticRegression()).fit(X, labels)
+    assert cost(model) == stored(14, 16)

@@ -10,7 +10,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import make_column_transformer
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, KernelPCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
@@ -21,7 +22,7 @@ from sklearn.utils import get_tags
 
 from cerflearn import BlockedCERF, MaskedCERF, RandomFourierFeatures
 from cerflearn.estimators.input import TrainingData
-from cerflearn.estimators.teachers import BASIS_ROWS, encode_labels, make_teacher
+from cerflearn.estimators.teachers import encode_labels, make_teacher
 from cerflearn.spectral import Cauchy, Gaussian, Laplace, Product, StudentT
 
 RNG = np.random.default_rng(0)
@@ -67,8 +68,14 @@ def test_kernel_pca_on_all_rows_has_the_centred_kernel():
 @pytest.mark.parametrize("teacher", ["nystroem", "kernel_pca"])
 def test_kernel_teachers_are_as_wide_as_candidates_and_rows_allow(teacher):
     assert rows_of(teacher, n_columns=7).shape == (60, 7)
-    many = np.random.default_rng(0).normal(size=(BASIS_ROWS + 500, 2))
-    assert rows_of(teacher, data=many, n_columns=2_000).shape[1] == BASIS_ROWS
+    many = np.random.default_rng(0).normal(size=(1_500, 2))
+    assert rows_of(teacher, data=many, n_columns=2_000).shape[1] == 1_000
+
+
+def test_few_kernel_principal_components_are_those_of_all_rows():
+    rows = rows_of("kernel_pca", n_columns=4)
+    expected = KernelPCA(4, kernel="rbf", gamma=0.125).fit_transform(X)  # half the squared scale
+    np.testing.assert_allclose(np.abs(rows), np.abs(expected), atol=1e-9)
 
 
 @pytest.mark.parametrize("teacher", ["rff", "nystroem", "kernel_pca", PCA(3), Cauchy(1.0)])
@@ -197,6 +204,11 @@ def test_predictors_can_teach_too(teacher, method):
     rows = rows_of(teacher, y=Y)
     wanted = getattr(teacher.fit(X, Y), method)(X)
     np.testing.assert_allclose(rows, wanted.reshape(60, -1), atol=1e-12)
+
+
+def test_of_several_outputs_features_come_first():
+    both = LinearDiscriminantAnalysis()
+    np.testing.assert_array_equal(rows_of(both, y=Y), both.fit(X, Y).transform(X))
 
 
 def test_sparse_output_becomes_dense():

@@ -66,6 +66,34 @@ def test_rotation_scale_and_error_describe_the_kept_columns():
     assert result.errors[-1] == pytest.approx(0.09 / 1.09, rel=0.1)  # the planted noise
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_columns_of_the_rotation_are_in_the_order_of_the_ranking(seed):
+    rng = np.random.default_rng(seed)
+    teacher, learner = rng.normal(size=(60, 6)), rng.normal(size=(60, 9))
+    result = fit_shared(rows_of(teacher, learner), 5, normalize=None, max_stages=2)
+    fitted = result.scale * learner[:, result.ranking[:5]] @ result.rotation.T
+    error = np.linalg.norm(teacher - fitted) ** 2 / np.linalg.norm(teacher) ** 2
+    assert result.errors[-1] == pytest.approx(error, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("max_stages", "counts"), [(5, [64, 32, 16, 8, 4]), (2, [64, 4]), (1, [64, 4])]
+)
+def test_the_numbers_kept_fall_geometrically(max_stages, counts):
+    columns, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(80, 64)))
+    # A teacher of all columns: those that are left explain their share of it.
+    result = fit_shared(rows_of(columns, columns), 4, normalize=None, max_stages=max_stages)
+    assert result.errors == pytest.approx(1.0 - np.array(counts) / 64, abs=1e-12)
+    assert result.rotation.shape == (64, 4)
+
+
+def test_all_candidates_may_be_kept():
+    teacher, learner, _ = planted_problem(0)
+    n_candidates = learner.shape[1]
+    result = fit_shared(rows_of(teacher, learner), n_candidates)
+    assert sorted(result.ranking.tolist()) == list(range(n_candidates))
+
+
 def test_groups_are_kept_whole():
     teacher, learner, _ = planted_problem(2)
     groups = np.arange(24) // 4

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 
@@ -125,38 +124,6 @@ def test_an_alpha_that_is_reported_refits_to_the_same_model(estimator, iris):
     np.testing.assert_array_equal(again.head_coef_, chosen.head_coef_)
     np.testing.assert_array_equal(again.decision_function(X), chosen.decision_function(X))
     np.testing.assert_array_equal(again.predict_proba(X), chosen.predict_proba(X))
-
-
-WITHOUT_EFFECT = [
-    (
-        MultipleKernelLearning(widths=(1.0,), tol=1e-3),
-        "tol=0.001 has no effect with widths=(1.0,): there is one kernel",
-    ),
-    (
-        MultipleKernelLearning(widths=[2.0], max_iter=5),
-        "max_iter=5 has no effect with widths=[2.0]: there is one kernel",
-    ),
-    (
-        BaNK(max_mixture=1, concentration=2.0),
-        "concentration=2.0 has no effect with max_mixture=1: the mixture has one component",
-    ),
-]
-
-
-@pytest.mark.parametrize(("estimator", "message"), WITHOUT_EFFECT)
-def test_parameters_without_effect_are_refused(estimator, message, iris):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        estimator.fit(*iris)
-
-
-def test_every_combination_without_effect_is_tried():
-    declared = {
-        (kind, entry.parameter)
-        for kind in (RandomKitchenSinks, MultipleKernelLearning, ALaCarte, BaNK)
-        for entry in kind._without_effect
-    }
-    tried = {(type(e), message.split("=")[0]) for e, message in WITHOUT_EFFECT}
-    assert declared == tried
 
 
 def test_constant_inputs_are_harmless(rival, iris):

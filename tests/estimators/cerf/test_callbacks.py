@@ -33,6 +33,8 @@ def test_verbose_prints_a_line_for_each_stage(selector, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == (1 if selector == "greedy" else sampler.n_iter_)
     assert all(line.startswith("[MaskedCERF] stage ") for line in lines)
+    reached = sampler.lower_bounds_[-1] if selector == "cvem" else sampler.errors_[-1]
+    assert float(lines[-1].split()[-1]) == pytest.approx(reached, rel=1e-3)
     sampler.set_params(verbose=0).fit(X)
     assert capsys.readouterr().out == ""
 

@@ -356,7 +356,10 @@ BAD = [
         {"weights": "nnls", "selector": "random"},
         "weights='nnls' has no effect with selector='random': random features have no teacher",
     ),
-    ({"selector": "shared", "max_stages": 0}, "max_stages=0 is not valid: it must be a positive i"),
+    (
+        {"selector": "shared", "max_stages": 1},
+        "max_stages=1 is not valid: it must be an integer of",
+    ),
     (
         {"selector": "cvem", "max_stages": 0},
         "max_stages=0 is not valid: it must be a positive integer",

@@ -157,9 +157,25 @@ def test_flat_keywords_go_to_the_selector_that_knows_them():
 
 
 @pytest.mark.parametrize("estimator", MAPS)
-@pytest.mark.parametrize("selector", [CVEM, Shared])
 @pytest.mark.parametrize("max_stages", [10**9, 10**20])
-def test_stages_without_end_are_refused(estimator, selector, max_stages):
+def test_stages_without_end_are_refused(estimator, max_stages):
     message = f"max_stages={max_stages} is not valid: it must be a positive integer of at most 10,0"
     with pytest.raises(ValueError, match=message):
-        estimator(selector=selector(max_stages=max_stages)).fit(X)
+        estimator(selector=CVEM(max_stages=max_stages)).fit(X)
+    with pytest.raises(ValueError, match="it must be an integer from 2 to 10,000"):
+        estimator(selector=Shared(max_stages=max_stages)).fit(X)
+
+
+def test_lower_bounds_are_gains_of_the_log_likelihood():
+    rows = X[:20]
+    sampler = MaskedCERF(n_components=60, teacher="labels", random_state=0).fit(rows, Y[:20])
+    n_values = 20 * len(np.unique(Y[:20]))
+    assert sampler.errors_.min() < 1e-8  # more outputs than rows
+    explained = -np.log(sampler.errors_)
+    np.testing.assert_allclose(sampler.lower_bounds_, 0.5 * n_values * explained, rtol=1e-12)
+
+
+def test_the_most_candidates_are_not_too_many():
+    MaskedCERF()._check_candidates(16_384)
+    with pytest.raises(ValueError, match="16,385 candidate columns are too many"):
+        MaskedCERF()._check_candidates(16_385)

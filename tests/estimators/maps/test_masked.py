@@ -118,10 +118,27 @@ def test_automatic_density_follows_inputs_and_projections():
     assert MaskedFourierFeatures().fit(X).mask_density_ == automatic_density(48, 50)
     assert MaskedFourierFeatures(macs=500).fit(X).mask_density_ == automatic_density(48)
     assert MaskedFourierFeatures(n_components=1).fit(X).mask_density_ == 1.0
+    very_wide = RNG.normal(size=(3, 20_000))
+    density = MaskedFourierFeatures(macs=9_000).fit(very_wide).mask_density_
+    assert density == automatic_density(20_000) < 1 / 50
     wide = MaskedFourierFeatures(n_components=1024).fit(RNG.normal(size=(5, 784)))
     assert wide.mask_density_ == pytest.approx(0.05)
     assert set(wide.masks_.sum(axis=0)) == {39}
     assert MaskedFourierFeatures().fit(X[:, :5]).masks_.sum(axis=0).min() == 4
+
+
+def test_an_automatic_mask_reads_four_inputs_also_with_a_short_group():
+    # Two of the groups 2, 2, 2, 2 and 1 may have three inputs: masks have three groups.
+    sampler = MaskedFourierFeatures(group_size=2, random_state=0).fit(X[:, :9])
+    assert set(sampler.masks_.sum(axis=0)) == {5, 6}
+    given = MaskedFourierFeatures(group_size=2, mask_density=4 / 9, random_state=0).fit(X[:, :9])
+    assert set(given.masks_.sum(axis=0)) == {3, 4}
+
+
+def test_masks_of_the_lowest_density_count_one_input_each():
+    sampler = MaskedFourierFeatures(mask_density=1e-6, random_state=0).fit(X[:, :10])
+    assert sampler.n_macs_ == sampler.n_projections_ == 50
+    assert sampler.features_per_mask_ == 5  # 50 inputs are read in all, 5 times each of 10
 
 
 def test_a_density_given_as_a_number_is_kept():
@@ -180,6 +197,25 @@ def test_small_maps_share_masks_less_so_that_every_input_is_read(n_components):
     # Masks are disjoint until every input was read once: 8 inputs each, 64 in all.
     assert sampler.masks_.any(axis=1).sum() == min(64, 8 * n_masks)
     assert 8 * n_masks >= min(64, 8 * sampler.n_projections_)
+
+
+def test_only_inputs_that_vary_have_to_be_read():
+    few = np.where(np.arange(48) < 8, X, 1.0)
+    sampler = MaskedFourierFeatures(mask_density=2 / 48, random_state=0).fit(few)
+    assert sampler.features_per_mask_ == 12  # 50 masks of 2 inputs read each of 8 inputs 12 times
+
+
+def test_a_budget_below_one_projection_names_what_to_lower():
+    for group_size, remedy in ((1, "lower mask_density"), (4, "mask_density or group_size")):
+        with pytest.raises(ValueError, match=rf"macs=3 is not valid: .*{remedy}\.$"):
+            MaskedFourierFeatures(macs=3, mask_density=0.25, group_size=group_size).fit(X)
+
+
+def test_a_mask_has_no_more_projections_than_a_budget_pays_for():
+    asked = {"features_per_mask": 100, "mask_density": 1e-6, "random_state": 0}
+    sampler = MaskedFourierFeatures(macs=10, **asked).fit(X)
+    assert sampler.features_per_mask_ == sampler.n_projections_ == sampler.n_macs_ == 10
+    assert MaskedFourierFeatures(n_components=300, **asked).fit(X).features_per_mask_ == 100
 
 
 def test_small_budgets_share_masks_less():

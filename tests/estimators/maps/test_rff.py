@@ -104,10 +104,13 @@ def test_gamma_is_the_same_for_sparse_dense_and_float32(kernel, gamma):
     data = np.where(RNG.random(X.shape) < 0.4, X, 0.0).astype(np.float32).astype(np.float64)
     sampler = RandomFourierFeatures(kernel=kernel, gamma=gamma)
     dense = sampler.fit(data).gamma_
-    doubled = sp.coo_array((np.tile(data.ravel() / 2, 2), [np.tile(c, 2) for c in
-                           map(np.ravel, np.indices(data.shape))]), data.shape)  # fmt: skip
+    n_rows, n_columns = data.shape
+    halves = np.repeat(data.ravel() / 2.0, 2), np.tile(np.repeat(np.arange(n_columns), 2), n_rows)
+    pointers = 2 * n_columns * np.arange(n_rows + 1)
+    doubled = sp.csr_array((*halves, pointers), data.shape)
     for other in (data.astype(np.float32), sp.csr_array(data), sp.csc_matrix(data), doubled):
         assert sampler.fit(other).gamma_ == pytest.approx(dense, rel=1e-12)
+    assert doubled.nnz == 2 * data.size  # the caller's matrix is as it was
 
 
 @pytest.mark.parametrize("gamma", ["scale", "median"])

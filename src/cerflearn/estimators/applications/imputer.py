@@ -93,7 +93,7 @@ class KernelImputer(
         give 20,000 rows, from 1 to 4. No effect if ``patterns`` is one pattern: copies would be
         equal, and there is one. Memory is a few times this many X in float64.
     max_iter : int, default=8
-        Most stages.
+        Most stages. No effect with ``tol=1.0``: there is one.
     tol : float, default=0.03
         Stop when a stage lowers the cross-validated error by less than this share. No effect with
         ``max_iter=1``.
@@ -190,6 +190,13 @@ class KernelImputer(
             "max_iter",
             lambda estimator: estimator.max_iter == 1,
             "there is no second stage to stop before; leave tol out, or pass a larger max_iter",
+        ),
+        NoEffect(
+            "max_iter",
+            "tol",
+            lambda estimator: estimator.tol == 1.0,
+            "no stage lowers the error by all of it, so that the first one is the last; leave "
+            "max_iter out, or pass a smaller tol",
         ),
     )
 

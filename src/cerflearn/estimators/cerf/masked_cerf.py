@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from cerflearn._typing import RandomStateLike
-from cerflearn._validation import Constraint
+from cerflearn._validation import Constraint, NoEffect
 from cerflearn.estimators.cerf.candidates import Candidates, MacBudget
 from cerflearn.estimators.cerf.learned import (
     LEARNING_CONSTRAINTS,
+    LEARNING_EFFECTS,
     LearnedFeatureMap,
     SelectorLike,
     is_random,
@@ -19,7 +20,7 @@ from cerflearn.estimators.cerf.learned import (
 from cerflearn.estimators.cerf.selectors import CVEM
 from cerflearn.estimators.gamma import GammaLike, KernelLike
 from cerflearn.estimators.input import varying_inputs
-from cerflearn.estimators.maps.masked import MASK_CONSTRAINTS
+from cerflearn.estimators.maps.masked import MASK_CONSTRAINTS, MASK_EFFECTS
 from cerflearn.estimators.maps.random_feature_map import OUTPUT_CONSTRAINTS
 from cerflearn.estimators.teachers import TeacherLike
 from cerflearn.features.base import outputs_of
@@ -189,6 +190,7 @@ class MaskedCERF(LearnedFeatureMap):
     _constraints: ClassVar[dict[str, Constraint]] = (
         OUTPUT_CONSTRAINTS | MASK_CONSTRAINTS | LEARNING_CONSTRAINTS
     )
+    _without_effect: ClassVar[tuple[NoEffect, ...]] = LEARNING_EFFECTS + MASK_EFFECTS
 
     feature_map_: MaskedMap
     mask_density_: float

@@ -50,9 +50,7 @@ _COMMON: dict[str, Constraint] = {
     "cache_bytes": Whole("a number of bytes, 0 for no cache", at_least=0),
 }
 _POSITIVE = "a positive number or None"
-_STAGES: dict[str, Constraint] = {
-    "max_stages": Whole("a positive integer of at most 10,000", at_most=10_000)
-}
+_MOST_STAGES = 10_000
 
 
 class Greedy(Selector):
@@ -83,6 +81,8 @@ class Greedy(Selector):
     ----------
     Tropp, Gilbert and Strauss, "Algorithms for simultaneous sparse approximation. Part I: Greedy
     pursuit", Signal Processing 86, 2006.
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization"
+    (section 2: the teacher, and the features to choose from).
 
     Examples
     --------
@@ -135,7 +135,7 @@ class Shared(Selector):
         Of both embeddings while learning: columns centred and the learner's scaled; only
         centred; or as they are.
     max_stages : int, default=20
-        Steps from all candidates to the outputs, at least 2.
+        Steps from all candidates to the outputs, 2 or more.
     cache_bytes : int, default=2147483648
         Most memory for teacher and candidates of the training rows, which are computed anew in
         each pass where they do not fit. The bits of the result do not depend on it.
@@ -158,7 +158,9 @@ class Shared(Selector):
     5
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = _COMMON | _STAGES
+    _constraints: ClassVar[dict[str, Constraint]] = _COMMON | {
+        "max_stages": Whole("an integer from 2 to 10,000", at_least=2, at_most=_MOST_STAGES)
+    }
 
     def __init__(
         self,
@@ -174,7 +176,7 @@ class Shared(Selector):
     @property
     def _n_reports(self) -> int:
         """Most stages that are reported."""
-        return max(2, int(self.max_stages))
+        return int(self.max_stages)
 
     def _select(self, rows: Rows, candidates: Candidates, report: Report) -> Selection:
 
@@ -231,7 +233,8 @@ class CVEM(Selector):
     n_closing_stages : int, default=3
         Stages with a fixed, orthogonal rotation that follow.
     tol : float, default=1e-3
-        Converged if the lower bound changes by less than this for each value of the teacher.
+        Converged if the lower bound changes by less than this for each value of the teacher. Not
+        with ``max_stages=1``.
     cache_bytes : int, default=2147483648
         Most memory for teacher and candidates of the training rows, which are computed anew in
         each stage where they do not fit. The bits of the result do not depend on it.
@@ -253,26 +256,23 @@ class CVEM(Selector):
     'admm'
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = (
-        _COMMON
-        | _STAGES
-        | {
-            "solver": OneOf(("procrustes", "admm")),
-            "e_step": OneOf(("orthogonal", "literal")),
-            "prior_concentration": Number(_POSITIVE, above=0.0, also=(None,)),
-            "noise_std": Number(_POSITIVE, above=0.0, also=(None,)),
-            "scale": Number(_POSITIVE, above=0.0, also=(None,)),
-            "initial_proba": Number("a number above 0 and below 1", above=0.0, below=1.0),
-            "spectral_penalty": Number(
-                "'adaptive', or a number from 0 to below 1: from 1 on the rotation is zero",
-                at_least=0.0,
-                below=1.0,
-                also=("adaptive",),
-            ),
-            "n_closing_stages": Whole("an integer from 0 to 10,000", at_least=0, at_most=10_000),
-            "tol": Number("a number that is not negative", at_least=0.0),
-        }
-    )
+    _constraints: ClassVar[dict[str, Constraint]] = _COMMON | {
+        "max_stages": Whole("a positive integer of at most 10,000", at_most=_MOST_STAGES),
+        "solver": OneOf(("procrustes", "admm")),
+        "e_step": OneOf(("orthogonal", "literal")),
+        "prior_concentration": Number(_POSITIVE, above=0.0, also=(None,)),
+        "noise_std": Number(_POSITIVE, above=0.0, also=(None,)),
+        "scale": Number(_POSITIVE, above=0.0, also=(None,)),
+        "initial_proba": Number("a number above 0 and below 1", above=0.0, below=1.0),
+        "spectral_penalty": Number(
+            "'adaptive', or a number from 0 to below 1: from 1 on the rotation is zero",
+            at_least=0.0,
+            below=1.0,
+            also=("adaptive",),
+        ),
+        "n_closing_stages": Whole("an integer from 0 to 10,000", at_least=0, at_most=_MOST_STAGES),
+        "tol": Number("a number that is not negative", at_least=0.0),
+    }
     _without_effect: ClassVar[tuple[NoEffect, ...]] = (
         NoEffect(
             "spectral_penalty",
@@ -285,6 +285,12 @@ class CVEM(Selector):
             "solver",
             lambda selector: selector.solver == "procrustes",
             "the exact M-step leaves an orthogonal rotation; pass solver='admm'",
+        ),
+        NoEffect(
+            "tol",
+            "max_stages",
+            lambda selector: selector.max_stages == 1,
+            "there is no second stage to stop before; leave tol out, or pass a larger max_stages",
         ),
     )
 

@@ -92,6 +92,8 @@ class FastfoodFeatures(RandomFeatureMap):
 
     Le, Sarlos and Smola, "Fastfood: Approximating Kernel Expansions in Loglinear Time",
     ICML 2013.
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization"
+    (Def. 4).
 
     Examples
     --------

@@ -7,10 +7,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from cerflearn._typing import RandomStateLike
-from cerflearn._validation import Constraint, Number, OneOf, Whole
+from cerflearn._validation import Constraint, NoEffect, Number, OneOf, Whole
 from cerflearn.estimators.gamma import GammaLike, KernelLike
 from cerflearn.estimators.input import varying_inputs
-from cerflearn.estimators.maps.random_feature_map import OUTPUT_CONSTRAINTS, RandomFeatureMap
+from cerflearn.estimators.maps.random_feature_map import (
+    KERNEL_EFFECTS,
+    OUTPUT_CONSTRAINTS,
+    RandomFeatureMap,
+)
 from cerflearn.features.masked import MaskedMap
 from cerflearn.features.masked_sampler import MaskedSampler
 
@@ -23,6 +27,16 @@ MASK_CONSTRAINTS: dict[str, Constraint] = {
     "features_per_mask": Whole("a positive integer or 'auto'", also=("auto",)),
 }
 """What the parameters of masks must be."""
+
+MASK_EFFECTS = (
+    NoEffect(
+        "mask_law",
+        "mask_density",
+        lambda estimator: estimator.mask_density != "auto" and estimator.mask_density == 1.0,
+        "all masks read all inputs; leave mask_law at 'fixed', or pass a lower mask_density",
+    ),
+)
+"""Combinations of the parameters of masks in which one changes nothing."""
 
 
 class MaskedFourierFeatures(RandomFeatureMap):
@@ -130,6 +144,7 @@ class MaskedFourierFeatures(RandomFeatureMap):
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = OUTPUT_CONSTRAINTS | MASK_CONSTRAINTS
+    _without_effect: ClassVar[tuple[NoEffect, ...]] = KERNEL_EFFECTS + MASK_EFFECTS
 
     feature_map_: MaskedMap
     mask_density_: float

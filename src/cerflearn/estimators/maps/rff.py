@@ -97,6 +97,8 @@ class RandomFourierFeatures(RandomFeatureMap):
 
     Rahimi and Recht, "Random Features for Large-Scale Kernel Machines", NIPS 2007.
     Yu et al., "Orthogonal Random Features", NIPS 2016.
+    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization"
+    (Eq. 1).
 
     Examples
     --------

@@ -10,10 +10,14 @@ from scipy.sparse import issparse
 from sklearn.base import RegressorMixin
 
 from cerflearn._typing import Float64Array, FloatArray, MatrixLike, RandomStateLike
-from cerflearn._validation import Constraint, OneOf
+from cerflearn._validation import Constraint, NoEffect, OneOf
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.estimators.input import read_data, read_weights
-from cerflearn.estimators.predictors.budgeted import PREDICTOR_CONSTRAINTS, BudgetedPredictor
+from cerflearn.estimators.predictors.budgeted import (
+    PREDICTOR_CONSTRAINTS,
+    PREDICTOR_EFFECTS,
+    BudgetedPredictor,
+)
 from cerflearn.estimators.predictors.scaling import check_spread, weighted_moments
 from cerflearn.estimators.predictors.training_rows import TrainingRows, distinct_rows
 
@@ -34,7 +38,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         linear model needs, or 32 features of 8 inputs if that is more.
     head : {"trained", "ridge"}, default="trained"
         Linear model on the features: as trained together with them, or ridge regression fitted to
-        them at the end.
+        them at the end. Features that are selected and not trained have a ridge head in any case.
     learn : {"auto", "masks", "features", "selection"}, default="auto"
         What is learned. ``"masks"``: which inputs a feature reads, by gradual pruning, with
         frequencies, offsets and head. ``"features"``: masks are drawn; frequencies, offsets and
@@ -146,6 +150,16 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
     _constraints: ClassVar[dict[str, Constraint]] = {
         "head": OneOf(("trained", "ridge"))
     } | PREDICTOR_CONSTRAINTS
+    _without_effect: ClassVar[tuple[NoEffect, ...]] = (
+        *PREDICTOR_EFFECTS,
+        NoEffect(
+            "head",
+            "learn",
+            lambda model: model.learn == "selection",
+            "selected features have a head of ridge regression in any case; leave head at "
+            "'trained', or train features",
+        ),
+    )
 
     head: Literal["trained", "ridge"]
 
