@@ -81,6 +81,16 @@ def check_has_columns(y: Any) -> None:
         raise ValueError("y has no columns (its shape is (n_samples, 0)): pass one or more.")
 
 
+def _check_frame(X: Any) -> None:
+    """Refuse lazy frames, and frames in which two columns have one name."""
+    if hasattr(X, "collect") and hasattr(X, "lazy") and not hasattr(X, "to_numpy"):
+        raise TypeError(f"X is a lazy frame. {_TABLE.format(name='X')} Collect a lazy frame first.")
+    if hasattr(X, "columns") and hasattr(X, "shape"):
+        names = list(X.columns)
+        if len(set(names)) < len(names):
+            raise ValueError("X has columns of equal name. X must have a name of its own for each.")
+
+
 def read_data(
     estimator: Any, X: Any, *, reset: bool, y: Any = None, incomplete: bool = False
 ) -> Any:
@@ -89,6 +99,7 @@ def read_data(
     With y, which must have as many rows and be finite where it has numbers, both are returned.
     ``incomplete`` lets NaN pass, and arrays only.
     """
+    _check_frame(X)
     # scikit-learn does not read the types of frames other than pandas: with a list it would make
     # float64 of float32.
     other_frame = hasattr(X, "to_numpy") and not hasattr(X, "iloc")

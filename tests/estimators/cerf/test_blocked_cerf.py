@@ -264,8 +264,11 @@ BAD = [
     ({"n_components": 0}, "n_components=0 is not valid"),
     ({"n_candidates": 99}, "n_candidates=99 is not valid: it must be at least the number of"),
     ({"unit": "row"}, "unit='row' is not valid: it must be 'block' or 'output'."),
-    ({"spread": 0.0}, "spread=0.0 is not valid: it must be a positive number or None."),
-    ({"scale_spread": -1.0}, "scale_spread=-1.0 is not valid: it must be a number that is not"),
+    (
+        {"spread": 0.0},
+        "spread=0.0 is not valid: it must be a positive number of at most 1e100, or None.",
+    ),
+    ({"scale_spread": -1.0}, "scale_spread=-1.0 is not valid: it must be a number from 0 to 10."),
     ({"shared_signs": 1}, "shared_signs=1 is not valid: it must be True or False."),
     ({"kernel": "cauchy"}, "kernel='cauchy' is not valid: it must be 'rbf', 'matern32'"),
     ({"macs": 175}, "macs=175 is not valid: a Fastfood block of 16 features costs 176 MACs."),

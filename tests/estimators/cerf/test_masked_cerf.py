@@ -358,7 +358,7 @@ BAD = [
     ),
     (
         {"selector": "shared", "max_stages": 1},
-        "max_stages=1 is not valid: it must be an integer of",
+        "max_stages=1 is not valid: it must be an integer from 2",
     ),
     (
         {"selector": "cvem", "max_stages": 0},
