@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-_OPTIONS = {
+_OPTION_NAMES = {
     "macs": "--macs",
     "methods": "--methods",
     "n_seeds": "--seeds",
     "task": "--task",
     "test_size": "--test-size",
 }
-_GIVEN = re.compile(rf"\b({'|'.join(_OPTIONS)})=('[^']*'|\[[^\]]*\]|[^\s:,]+)")
+_GIVEN = re.compile(rf"\b({'|'.join(_OPTION_NAMES)})=('[^']*'|\[[^\]]*\]|[^\s:,]+)")
 
 
 def in_options(message: str, target: str) -> str:
@@ -32,7 +32,7 @@ def in_options(message: str, target: str) -> str:
 
     def option(found: re.Match[str]) -> str:
         value = found[2].strip("'")
-        return f"{_OPTIONS[found[1]]} {value}"
+        return f"{_OPTION_NAMES[found[1]]} {value}"
 
     message = _GIVEN.sub(option, message)
     message = re.sub(r"\btest_size\b", "--test-size", message)

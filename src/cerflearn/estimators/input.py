@@ -28,7 +28,7 @@ _NAN_HINT = (
     "sklearn.impute.SimpleImputer in a Pipeline, or drop such rows."
 )
 
-_TABLE = "{name} must be a table of numbers: an array, a sparse matrix or a data frame."
+_TABLE_HINT = "{name} must be a table of numbers: an array, a sparse matrix or a data frame."
 
 # What messages of scikit-learn, NumPy and data frames leave out.
 _HINTS = {
@@ -48,10 +48,10 @@ _HINTS = {
     "at least 1 dimension": "y must have a value for each row of X.",
     "unique column names": "{name} must have a name of its own for each column.",
     "Complex data": "X and y must be real: pass real and imaginary parts as columns.",
-    "array element with a sequence": _TABLE + " Collect a lazy frame first.",
-    "float() argument must be": _TABLE,
-    "Cannot cast array data": _TABLE,
-    "could not be promoted": _TABLE,
+    "array element with a sequence": _TABLE_HINT + " Collect a lazy frame first.",
+    "float() argument must be": _TABLE_HINT,
+    "Cannot cast array data": _TABLE_HINT,
+    "could not be promoted": _TABLE_HINT,
 }
 
 
@@ -84,7 +84,7 @@ def check_has_columns(y: Any) -> None:
 def _check_frame(X: Any) -> None:
     """Refuse lazy frames, and frames in which two columns have one name."""
     if hasattr(X, "collect") and hasattr(X, "lazy") and not hasattr(X, "to_numpy"):
-        raise TypeError(f"X is a lazy frame. {_TABLE.format(name='X')} Collect a lazy frame first.")
+        raise TypeError(f"X is a lazy frame. {_TABLE_HINT.format(name='X')} Collect a lazy frame first.")
     if hasattr(X, "columns") and hasattr(X, "shape"):
         names = list(X.columns)
         if len(set(names)) < len(names):
