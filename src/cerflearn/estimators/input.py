@@ -84,7 +84,9 @@ def check_has_columns(y: Any) -> None:
 def _check_frame(X: Any) -> None:
     """Refuse lazy frames, and frames in which two columns have one name."""
     if hasattr(X, "collect") and hasattr(X, "lazy") and not hasattr(X, "to_numpy"):
-        raise TypeError(f"X is a lazy frame. {_TABLE_HINT.format(name='X')} Collect a lazy frame first.")
+        raise TypeError(
+            f"X is a lazy frame. {_TABLE_HINT.format(name='X')} Collect a lazy frame first."
+        )
     if hasattr(X, "columns") and hasattr(X, "shape"):
         names = list(X.columns)
         if len(set(names)) < len(names):
