@@ -179,7 +179,7 @@ def test_duplicate_rows_far_from_the_origin_keep_a_kernel_of_at_most_one():
 def test_blocked_product_gram_matches_single_rows(monkeypatch):
     X, Y = samples(0, 11), samples(1, 5)
     expected = np.vstack([Laplace(0.9).kernel(x[None], Y) for x in X])
-    monkeypatch.setattr("cerflearn.spectral.base.BLOCK_ELEMENTS", 20)
+    monkeypatch.setattr("cerflearn.spectral.laws.BLOCK_ELEMENTS", 20)
     np.testing.assert_array_equal(Laplace(0.9).kernel(X, Y), expected)
 
 

@@ -6,13 +6,13 @@ draw from the law to approximate the kernel, call :meth:`SpectralLaw.kernel` to 
 
 from __future__ import annotations
 
-from cerflearn.spectral.base import SpectralLaw
 from cerflearn.spectral.compound import GaussianMixture, Product
 from cerflearn.spectral.laws import (
     KERNELS,
     Cauchy,
     Gaussian,
     Laplace,
+    SpectralLaw,
     StudentT,
     law_from_kernel,
 )

@@ -10,8 +10,14 @@ from numpy.random import Generator
 from scipy.special import erfcx
 
 from cerflearn._typing import Float64Array
-from cerflearn.spectral.base import ScaledLaw, SpectralLaw, positive, product_gram
-from cerflearn.spectral.laws import Cauchy, Gaussian
+from cerflearn.spectral.laws import (
+    Cauchy,
+    Gaussian,
+    ScaledLaw,
+    SpectralLaw,
+    positive,
+    product_gram,
+)
 
 
 @dataclass(frozen=True)
