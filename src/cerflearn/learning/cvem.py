@@ -184,6 +184,16 @@ def start_state(
 ) -> VariationalState:
     """State after an M-step in which all samples select all features with one probability."""
     stats = rows.map_reduce(uniform_block, UniformTask(normalizer, initial_proba))
+    return start_from(stats, normalizer, prior_concentration, fixed)
+
+
+def start_from(
+    stats: SufficientStats,
+    normalizer: Normalizer,
+    prior_concentration: float | None,
+    fixed: Fixed,
+) -> VariationalState:
+    """State after an M-step, from sums in which all features are selected with one probability."""
     assert stats.cross is not None
     n_candidates = len(normalizer.usable)
     state = VariationalState(

@@ -10,6 +10,10 @@ the first one, t = 0, with weight 1. The number of rows is averaged in the same 
 whatever its size. The M-step is that of :mod:`cerflearn.learning.m_step`, on N times this average,
 N the rows seen (Eq. 26); its rotation is the polar factor of the averaged cross matrix. Memory does
 not grow with the rows.
+
+EM ends in an optimum near its path: a feature that no sample selects stays so, whatever the rows
+become. So every 25 mini-batches a second run starts, from averages in which all features are
+selected alike; after 25 more it replaces the first if its bound on these mini-batches was higher.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cerflearn.learning.bound import LowerBound, lower_bound
-from cerflearn.learning.cvem import start_state
+from cerflearn.learning.cvem import start_from, start_state
 from cerflearn.learning.m_step import Fixed, ProcrustesSolver, m_step
 from cerflearn.learning.normalization import Normalize, Normalizer, fit_normalizer
 from cerflearn.learning.rows import Rows
@@ -33,6 +37,9 @@ from cerflearn.learning.stats import (
     e_step_block,
     uniform_block,
 )
+
+TRIAL_BATCHES = 25
+"""Mini-batches after which two runs are compared: their first 5 to 10 weigh little then."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +92,26 @@ class RunningStats:
 
 
 @dataclass(frozen=True, eq=False)
+class EMRun:
+    """Stochastic EM from one start.
+
+    Attributes
+    ----------
+    state : VariationalState
+        Parameters and q(pi).
+    running : RunningStats or None
+        Averages; None before the first mini-batch.
+    evidence : float
+        Bound of the mini-batches since the runs were last compared, each by the parameters before
+        it was learned from.
+    """
+
+    state: VariationalState
+    running: RunningStats | None = None
+    evidence: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
 class CVEMStream:
     """What CVEM has learned from mini-batches.
 
@@ -92,18 +119,28 @@ class CVEMStream:
     ----------
     normalizer : Normalizer
         Of the rows that the stream began with.
-    state : VariationalState
-        Parameters and q(pi).
-    fixed : Fixed
-        Scale and noise that are not learned.
-    running : RunningStats or None
-        Averages; None before the first mini-batch.
+    initial_proba, prior_concentration, fixed
+        Of the starts; scale and noise that are not learned.
+    run : EMRun
+        The one that counts.
+    rival : EMRun or None
+        One from a later start, to be compared with it.
+    uniform : RunningStats or None
+        Averages in which all features are selected alike; None before the first mini-batch.
     """
 
     normalizer: Normalizer
-    state: VariationalState
+    initial_proba: float
+    prior_concentration: float | None
     fixed: Fixed
-    running: RunningStats | None = None
+    run: EMRun
+    rival: EMRun | None = None
+    uniform: RunningStats | None = None
+
+    @property
+    def state(self) -> VariationalState:
+        """Parameters and q(pi)."""
+        return self.run.state
 
 
 def start_cvem_stream(
@@ -128,7 +165,7 @@ def start_cvem_stream(
     with rows.session():
         normalizer = fit_normalizer(rows, normalize)
         state = start_state(rows, normalizer, initial_proba, prior_concentration, fixed)
-    return CVEMStream(normalizer, state, fixed)
+    return CVEMStream(normalizer, initial_proba, prior_concentration, fixed, EMRun(state))
 
 
 def update_cvem_stream(
@@ -167,13 +204,43 @@ def update_cvem_stream(
     >>> stream.state.feature_proba > 0.5
     array([False,  True, False, False,  True])
     """
+    weights = (learning_offset, learning_decay)
     with rows.session():
-        stats = rows.map_reduce(e_step_block, EStepTask(stream.normalizer, stream.state))
-        running = RunningStats.add(stream.running, stats, learning_offset, learning_decay)
-        sums = running.sums()
-        state = m_step(stream.state, sums, ProcrustesSolver(), stream.fixed)
-        bound = lower_bound(state, sums)
-    return replace(stream, state=state, running=running), bound
+        run = _advance(stream, stream.run, rows, *weights)
+        rival = None if stream.rival is None else _advance(stream, stream.rival, rows, *weights)
+        task = UniformTask(stream.normalizer, stream.initial_proba)
+        sums = rows.map_reduce(uniform_block, task)
+        uniform = RunningStats.add(stream.uniform, sums, *weights)
+        if uniform.n_batches % TRIAL_BATCHES == 0:
+            run, rival = _compare(run, rival), _rival(stream, uniform)
+        assert run.running is not None
+        bound = lower_bound(run.state, run.running.sums())
+    return replace(stream, run=run, rival=rival, uniform=uniform), bound
+
+
+def _advance(
+    stream: CVEMStream, run: EMRun, rows: Rows, learning_offset: float, learning_decay: float
+) -> EMRun:
+    """E-step of a mini-batch, then an M-step on the averages."""
+    stats = rows.map_reduce(e_step_block, EStepTask(stream.normalizer, run.state))
+    running = RunningStats.add(run.running, stats, learning_offset, learning_decay)
+    bound = lower_bound(run.state, stats)
+    evidence = run.evidence + bound.likelihood + bound.selector + bound.entropy
+    state = m_step(run.state, running.sums(), ProcrustesSolver(), stream.fixed)
+    return EMRun(state, running, evidence)
+
+
+def _rival(stream: CVEMStream, uniform: RunningStats) -> EMRun:
+    """Run that starts now; its weights start again, too."""
+    sums = uniform.sums()
+    state = start_from(sums, stream.normalizer, stream.prior_concentration, stream.fixed)
+    return EMRun(state, replace(uniform, n_batches=1))
+
+
+def _compare(run: EMRun, rival: EMRun | None) -> EMRun:
+    """Return the run with the higher bound, which has yet to be compared with the next."""
+    better = rival is not None and rival.evidence > run.evidence
+    return replace(rival if rival is not None and better else run, evidence=0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,10 @@ from cerflearn.estimators.cerf.candidates import Candidates, MacBudget
 from cerflearn.estimators.cerf.learned import (
     LEARNING_CONSTRAINTS,
     LEARNING_EFFECTS,
-    LearnedFeatureMap,
     SelectorLike,
     without_selection,
 )
+from cerflearn.estimators.cerf.streaming import StreamedFeatureMap
 from cerflearn.estimators.gamma import GammaLike, KernelLike
 from cerflearn.estimators.maps.random_feature_map import OUTPUT_CONSTRAINTS
 from cerflearn.estimators.teachers import TeacherLike
@@ -33,7 +33,7 @@ _BLOCK_CONSTRAINTS: dict[str, Constraint] = {
 }
 
 
-class BlockedCERF(LearnedFeatureMap):
+class BlockedCERF(StreamedFeatureMap):
     r"""Random Fourier features in Fastfood blocks, chosen to imitate a teacher (Prop. 5).
 
     .. math:: \cos(\Xi^\top x + b), \qquad \Xi_j^\top = S_j H G_j Q_j H B_j + 1 m_j^\top,

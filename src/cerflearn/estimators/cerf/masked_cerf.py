@@ -13,11 +13,11 @@ from cerflearn.estimators.cerf.candidates import Candidates, MacBudget
 from cerflearn.estimators.cerf.learned import (
     LEARNING_CONSTRAINTS,
     LEARNING_EFFECTS,
-    LearnedFeatureMap,
     SelectorLike,
     is_random,
 )
 from cerflearn.estimators.cerf.selectors import CVEM
+from cerflearn.estimators.cerf.streaming import StreamedFeatureMap
 from cerflearn.estimators.gamma import GammaLike, KernelLike
 from cerflearn.estimators.input import varying_inputs
 from cerflearn.estimators.maps.masked import MASK_CONSTRAINTS, MASK_EFFECTS
@@ -32,7 +32,7 @@ MOST_PER_CHOSEN_MASK = 2
 at random."""
 
 
-class MaskedCERF(LearnedFeatureMap):
+class MaskedCERF(StreamedFeatureMap):
     r"""Features that read few inputs each, chosen to imitate a teacher (Prop. 3, Eq. 35).
 
     .. math:: \cos(\rho\, (\epsilon \odot \omega)^\top x + b), \qquad
