@@ -14,7 +14,7 @@ import argparse
 import json
 import os
 import platform
-import resource
+import re
 import subprocess
 import sys
 import tempfile
@@ -109,9 +109,15 @@ def accuracy(size: str, seed: int, split: Split) -> dict[str, Any]:
     return result
 
 
+def high_water() -> float:
+    """Most memory of this process so far, in MiB; ru_maxrss would count that of its parent."""
+    status = Path("/proc/self/status").read_text()
+    return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) / 1024
+
+
 def peak(size: str, way: str, path: str, n_rows: int, width: int) -> None:
     """Learn from the first rows of a file, and print the growth of memory, in MiB."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = high_water()
     model = make("cvem", size, 0)
     n_batch = -(-SIZES[size]["rows"][-1] // N_BATCHES)
     with open(path, "rb") as file:
@@ -121,8 +127,7 @@ def peak(size: str, way: str, path: str, n_rows: int, width: int) -> None:
             for start in range(0, n_rows, n_batch):
                 count = min(n_batch, n_rows - start) * width
                 model.partial_fit(np.fromfile(file, np.float32, count).reshape(-1, width))
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps((after - before) / 1024))
+    print(json.dumps(high_water() - before))
 
 
 def memory(size: str, split: Split) -> dict[str, Any]:

@@ -48,6 +48,7 @@ def with_gaps() -> tuple[Any, Any]:
 
 
 ROWS = two_classes(60, 6)
+BLOCKS = two_classes(1100, 6)  # two blocks of rows, and several mini-batches
 
 EXECUTION = frozenset({"n_jobs", "verbose", "cache_bytes"})
 """Parameters that change how something is computed, not the result."""
@@ -75,6 +76,11 @@ def transformed(fitted: Any, X: Any, y: Any) -> Any:
 def selection_probabilities(fitted: Any, X: Any, y: Any) -> Any:
     """What CVEM chooses by."""
     return fitted.feature_proba_
+
+
+def selection_and_scale(fitted: Any, X: Any, y: Any) -> Any:
+    """What the shared selector chooses, and the scale it finds."""
+    return np.append(fitted.selected_, fitted.scale_)
 
 
 def predicted(fitted: Any, X: Any, y: Any) -> Any:
@@ -110,6 +116,8 @@ class Examples:
         Parameters of all examples, unless they name them.
     data : tuple of ndarray
         X and y that all examples are fitted to.
+    in_stream : frozenset
+        Parameters that only ``partial_fit`` reads: their examples are fitted by it, in parts.
     in_mini_batches : frozenset
         Parameters that change the result only where networks are trained by mini-batches, as they
         are for very many rows: for these examples, always.
@@ -123,6 +131,7 @@ class Examples:
     refused: Mapping[tuple[str, str], Parameters] = field(default_factory=dict)
     common: Parameters = field(default_factory=dict)
     data: tuple[Any, Any] = ROWS
+    in_stream: frozenset[str] = frozenset()
     in_mini_batches: frozenset[str] = frozenset()
     make: Callable[[type, Parameters], Any] = build
     result: Callable[[Any, Any, Any], Any] = transformed
@@ -204,10 +213,20 @@ CERF = {
     ),
 }
 
+STREAM = frozenset({"learning_offset", "learning_decay"})
 SELECTORS = {
     Greedy: Examples(changes(normalize=("standardize", None)), make=with_selector),
     Shared: Examples(
-        changes(normalize=("standardize", None), max_stages=(2, 20)), make=with_selector
+        changes(
+            normalize=("standardize", None),
+            max_stages=(2, 20),
+            learning_offset=(0.0, 100.0),
+            learning_decay=(0.51, 1.0),
+        ),
+        data=BLOCKS,
+        in_stream=STREAM,
+        make=with_selector,
+        result=selection_and_scale,
     ),
     CVEM: Examples(
         changes(
@@ -220,6 +239,9 @@ SELECTORS = {
             max_stages=(1, 20),
             n_closing_stages=(0, 3),
             tol=(1.0, 0.0),
+            schedule=("batch", "incremental"),
+            learning_offset=(0.0, 100.0),
+            learning_decay=(0.51, 1.0),
         )
         | {"spectral_penalty": values("spectral_penalty", "adaptive", 0.5, solver="admm")}
         | {"e_step": values("e_step", "orthogonal", "literal", solver="admm")},
@@ -227,7 +249,12 @@ SELECTORS = {
             ("spectral_penalty", "solver"): {"spectral_penalty": 0.5, "solver": "procrustes"},
             ("e_step", "solver"): {"e_step": "literal", "solver": "procrustes"},
             ("tol", "max_stages"): {"tol": 0.1, "max_stages": 1},
+            ("schedule", "solver"): {"schedule": "incremental", "solver": "admm"},
+            ("learning_offset", "solver"): {"learning_offset": 1.0, "solver": "admm"},
+            ("learning_decay", "solver"): {"learning_decay": 1.0, "solver": "admm"},
         },
+        data=BLOCKS,
+        in_stream=STREAM,
         make=with_selector,
         result=selection_probabilities,
     ),

@@ -18,8 +18,8 @@ from cerflearn._validation import make_generator
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.engines import make_engine
 from cerflearn.estimators.cerf.candidates import Candidates, Selector
-from cerflearn.estimators.cerf.learned import LearnedFeatureMap, embedding_source, is_random
-from cerflearn.estimators.cerf.selectors import make_selector
+from cerflearn.estimators.cerf.learned import LearnedFeatureMap, embedding_source
+from cerflearn.estimators.cerf.selectors import SELECTORS, make_selector
 from cerflearn.estimators.gamma import resolve_law
 from cerflearn.estimators.input import TrainingData, read_data
 from cerflearn.estimators.teachers import Teacher, make_teacher
@@ -90,8 +90,10 @@ class Begun:
 def _can_stream(estimator: Any) -> bool:
     """Whether the selector learns from mini-batches; ``AttributeError`` with the reason if not."""
     name = type(estimator).__name__
-    selector = None if is_random(estimator.selector) else make_selector(estimator.selector)
-    if selector is None or not selector._streams:
+    selector = estimator.selector
+    if isinstance(selector, str) and selector in SELECTORS:
+        selector = SELECTORS[selector]()
+    if not (isinstance(selector, Selector) and selector._streams):
         raise AttributeError(
             f"{name} has partial_fit with selector='cvem' (a CVEM with solver='procrustes') and "
             f"selector='shared' only, not with selector={estimator.selector!r}."
