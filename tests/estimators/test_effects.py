@@ -15,7 +15,11 @@ import cerflearn
 from cerflearn import rivals
 from cerflearn._validation import NoEffect
 from cerflearn.training import train
-from effect_examples import EXAMPLES, EXECUTION
+from effect_examples import EXAMPLES as OTHERS
+from effect_examples import EXECUTION
+from selector_examples import SELECTORS
+
+EXAMPLES = OTHERS | SELECTORS
 
 
 def name_of(value):

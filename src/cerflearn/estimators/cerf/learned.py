@@ -134,9 +134,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
         self._check_parameters()
         selector = None if is_random(self.selector) else make_selector(self.selector)
         rng = make_generator(self.random_state)
-        # A fit that fails leaves an estimator that is not fitted, never an old map and a new width.
-        for name in ("feature_map_", "_stream", *_LEARNED_ATTRIBUTES):
-            self.__dict__.pop(name, None)
+        self._forget()
         data = self._read(X, y)
         reports = StageReports(self, X, y, 0 if selector is None else selector._n_reports)
         self.law_, self.gamma_ = resolve_law(self.kernel, self.gamma, data.X)
@@ -150,6 +148,11 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
         self._n_features_out = self.feature_map_.n_outputs
         reports.close()
         return self
+
+    def _forget(self) -> None:
+        """Drop what was learned: a fit that fails never leaves an old map and a new width."""
+        for name in ("feature_map_", "_stream", *_LEARNED_ATTRIBUTES):
+            self.__dict__.pop(name, None)
 
     @abstractmethod
     def _draw_candidates(self, X: Any, rng: np.random.Generator) -> Candidates:

@@ -123,6 +123,8 @@ class StreamedFeatureMap(LearnedFeatureMap):
         ``partial_fit`` too; new features take the columns of those that are dropped. (Of a mask
         or block that is chosen in part, and with ``unit="output"``, columns may move.)
 
+        After ``fit``, which keeps no statistics, it starts anew, as ``fit`` after ``partial_fit``.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -146,11 +148,8 @@ class StreamedFeatureMap(LearnedFeatureMap):
     def _learn_from(self, selector: Selector, X: MatrixLike, y: Any) -> None:
         """Add rows to those that wait, or learn from them."""
         stream = self.__dict__.get("_stream")
-        if stream is None and "feature_map_" in self.__dict__:
-            raise ValueError(
-                f"This {type(self).__name__} was fitted by fit, which keeps nothing that "
-                "partial_fit could go on from: call partial_fit of a clone from the first rows on."
-            )
+        if stream is None:
+            self._forget()  # fit keeps nothing that could be gone on from
         data = self._read_batch(stream, X, y)
         if isinstance(stream, Begun):
             if type(selector) is not stream.selector:
