@@ -2,6 +2,7 @@
 
     python benchmarks/stream.py           # MNIST-60k in 50 mini-batches; 20 minutes
     python benchmarks/stream.py --tiny    # the digits of scikit-learn, a smoke test
+    python benchmarks/stream.py --table   # print the tables of docs/theory.md from the results
 
 Both choose from the same candidates: the inputs are pixels that vary in the first rows, too, and
 gamma is a number. Needs CERF_DATA. Results go to benchmarks/results/stream.json; docs/theory.md has
@@ -158,12 +159,51 @@ def versions() -> dict[str, str]:
     }
 
 
+def mean_and_error(values: list[float]) -> str:
+    """Mean, and its standard error over the seeds."""
+    error = np.std(values, ddof=1) / np.sqrt(len(values))
+    return f"{np.mean(values):.2f} +- {error:.2f}"
+
+
+def tables(results: dict[str, Any]) -> str:
+    """Tables of the page: accuracy and time by selector, memory by rows."""
+    seeds = list(results["accuracy"].values())
+    lines = [
+        "| | accuracy of `fit` | of `partial_fit` | difference, paired | seconds of both | MACs |",
+        "|---|---|---|---|---|---|",
+    ]
+    for selector in (*SELECTORS, "random"):
+        runs = [[seed.get(f"{selector}, {way}") for seed in seeds] for way in ("batch", "stream")]
+        batch, stream_ = ([run["accuracy"] for run in own if run] for own in runs)
+        times = [f"{np.mean([run['seconds'] for run in own]):.0f}" for own in runs if own[0]]
+        gains = [after - before for before, after in zip(batch, stream_, strict=False)]
+        cells = [
+            f"`{selector}`",
+            mean_and_error(batch),
+            mean_and_error(stream_) if stream_ else "",
+            mean_and_error(gains) if gains else "",
+            ", ".join(times),
+            f"{np.mean([run['macs'] for run in runs[0]]):.0f}",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    memory_ = results["memory"]
+    lines += ["", "| MiB with rows | " + " | ".join(f"{int(n):,}" for n in memory_["batch"]) + " |"]
+    lines.append("|---" * (1 + len(memory_["batch"])) + "|")
+    for way, name in (("batch", "`fit`"), ("stream", "`partial_fit`")):
+        lines.append(f"| {name} | " + " | ".join(f"{v:.0f}" for v in memory_[way].values()) + " |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tiny", action="store_true", help="small data, a smoke test")
     parser.add_argument("--output", type=Path, default=RESULTS)
     parser.add_argument("--peak", nargs=5, help=argparse.SUPPRESS)  # of a process of its own
+    parser.add_argument("--table", action="store_true", help="print the tables of the page")
     arguments = parser.parse_args()
+    if arguments.table:
+        print(tables(json.loads(arguments.output.read_text())))
+        return
     if arguments.peak:
         size, way, path, n_rows, width = arguments.peak
         peak(size, way, path, int(n_rows), int(width))

@@ -184,14 +184,20 @@ BAD = {
     "NaN of the teacher": ({"teacher": Broken("nan")}, (LARGE,), "gives NaN or infinity"),
     "rows of the teacher": ({"teacher": Broken("rows")}, (LARGE,), r"shape \(39, 8\) for 40 rows"),
     "columns of the teacher": ({"teacher": Broken("columns")}, (LARGE,), "gives 7 columns.*8"),
-    "another selector": ({}, (X[:40],), "cannot go on where CVEM is"),
+    "another selector": ({}, (X[:40],), "selector='Shared' cannot replace 'CVEM'"),
+    "fewer outputs": ({}, (X[:40],), "n_components=8 cannot replace 32"),
+    "another teacher": ({"teacher": Broken()}, (X[:40],), r"cannot replace Broken\(\)"),
     "a parameter": ({}, (X[:40],), "learning_decay=0.5 is not valid"),
 }
 
 
 def spoil(model, case):
     """Change the parameter that a case is about."""
-    if case == "another selector":
+    if case == "fewer outputs":
+        model.set_params(n_components=8)
+    elif case == "another teacher":
+        model.set_params(teacher=Broken("rows"))
+    elif case == "another selector":
         model.set_params(selector=Shared())
     elif case == "a parameter":
         model.set_params(selector=CVEM(learning_decay=0.5))
@@ -207,6 +213,8 @@ NOT_AT = {
     "rows of the teacher": {"unseen", "waiting"},
     "columns of the teacher": {"unseen", "waiting"},
     "another selector": {"unseen", "waiting"},
+    "fewer outputs": {"unseen", "waiting"},
+    "another teacher": {"unseen", "waiting"},
 }
 CASES = [(case, stage) for case in BAD for stage in STAGES if stage not in NOT_AT.get(case, ())]
 
@@ -247,6 +255,24 @@ def test_a_stream_cannot_begin_with_constant_rows_and_goes_on_with_others():
     model.partial_fit(np.ones((100, 8)))
     model.partial_fit(X)
     assert model.transform(X).shape == (900, 32)
+
+
+def test_rows_that_wait_are_copied():
+    model, rows = small(teacher="labels"), np.empty((60, 8))
+    labels = Y[:60].copy()
+    for start in range(0, 180, 60):
+        rows[:] = X[start : start + 60]
+        labels[:] = Y[start : start + 60]
+        model.partial_fit(rows, labels)
+    wanted = streamed(small(teacher="labels"), X[:180], Y[:180], size=60)
+    assert model.transform(X).tobytes() == wanted.transform(X).tobytes()
+
+
+def test_settings_of_execution_and_weights_may_change():
+    model = small(selector=CVEM(), teacher=RidgeClassifier())
+    model = streamed(model, X[:300], Y[:300])
+    model.set_params(n_jobs=2, verbose=0, selector__learning_decay=1.0)
+    pickle.loads(pickle.dumps(model)).partial_fit(X[300:600], Y[300:600])
 
 
 def test_labels_of_text_and_numbers_are_not_mixed_while_rows_wait():

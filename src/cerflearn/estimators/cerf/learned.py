@@ -113,6 +113,8 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
     weights: Literal["equal", "nnls"]
     verbose: int
     selected_: IntArray
+    lower_bounds_: Float64Array
+    errors_: Float64Array
     feature_proba_: Float64Array
 
     @with_callbacks  # type: ignore[untyped-decorator]

@@ -17,7 +17,7 @@ from cerflearn._typing import FloatArray, IntArray, MatrixLike
 from cerflearn._validation import make_generator
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.engines import make_engine
-from cerflearn.estimators.cerf.candidates import Candidates, Selector
+from cerflearn.estimators.cerf.candidates import UNEXPLAINED, Candidates, Selector
 from cerflearn.estimators.cerf.learned import LearnedFeatureMap, embedding_source
 from cerflearn.estimators.cerf.selectors import SELECTORS, make_selector
 from cerflearn.estimators.gamma import resolve_law
@@ -67,8 +67,8 @@ class Begun:
         Fitted, without rows.
     teacher_width : int
         Columns of the teacher.
-    selector : type
-        Class of the selector.
+    parameters : dict
+        Parameters of the estimator that must not change.
     learned : object
         What the selector has learned.
     order : ndarray of shape (n_projections,), int64
@@ -80,7 +80,7 @@ class Begun:
     candidates: Candidates
     teacher: Teacher
     teacher_width: int
-    selector: type
+    parameters: dict[str, Any]
     learned: Any
     order: IntArray
     n_samples: int
@@ -123,7 +123,9 @@ class StreamedFeatureMap(LearnedFeatureMap):
         ``partial_fit`` too; new features take the columns of those that are dropped. (Of a mask
         or block that is chosen in part, and with ``unit="output"``, columns may move.)
 
-        After ``fit``, which keeps no statistics, it starts anew, as ``fit`` after ``partial_fit``.
+        Parameters cannot be changed after the stream has begun, but for ``n_jobs``, ``verbose``,
+        and ``learning_offset`` and ``learning_decay`` of the selector. After ``fit``, which keeps
+        no statistics, it starts anew, as ``fit`` does after ``partial_fit``.
 
         Parameters
         ----------
@@ -152,20 +154,34 @@ class StreamedFeatureMap(LearnedFeatureMap):
             self._forget()  # fit keeps nothing that could be gone on from
         data = self._read_batch(stream, X, y)
         if isinstance(stream, Begun):
-            if type(selector) is not stream.selector:
-                raise ValueError(
-                    f"selector={selector!r} cannot go on where {stream.selector.__name__} is: call "
-                    "partial_fit of a clone from the first rows on."
-                )
+            self._check_unchanged(stream)
             self._learn_batch(selector, stream, data)
             return
         rng = self._own_generator() if stream is None else stream.rng
-        data = data if stream is None else concatenate(stream.data, data)
+        # Copied: the caller may fill the same array with the next rows.
+        data = deepcopy(data) if stream is None else concatenate(stream.data, data)
         n_needed = ROWS_PER_CANDIDATE * _copy_of(self)._draw(data, rng).feature_map.n_outputs
         if data.n_samples < n_needed:
             self._stream = Waiting(data, rng, n_needed)
         else:
             self._begin(selector, data, deepcopy(rng))
+
+    def _fixed_parameters(self) -> dict[str, Any]:
+        """Parameters that a stream cannot change; of the selector its class."""
+        parameters: dict[str, Any] = self.get_params(deep=False)
+        for name in ("n_jobs", "verbose"):
+            del parameters[name]
+        return parameters | {"selector": type(make_selector(self.selector)).__name__}
+
+    def _check_unchanged(self, stream: Begun) -> None:
+        """Refuse parameters that were changed since the stream began."""
+        for name, value in self._fixed_parameters().items():
+            old = stream.parameters[name]
+            if value is not old and not (type(value) is type(old) and value == old):
+                raise ValueError(
+                    f"{name}={value!r} cannot replace {old!r} in a stream that has begun: call "
+                    "partial_fit of a clone from the first rows on."
+                )
 
     def _own_generator(self) -> np.random.Generator:
         """Return the generator of this stream; one that the user shares is advanced."""
@@ -205,7 +221,7 @@ class StreamedFeatureMap(LearnedFeatureMap):
         drawn = candidates.feature_map
         teacher = make_teacher(self.teacher, data, self.law_, drawn.n_outputs, drawn.paired, rng)
         none = np.zeros(0, dtype=np.int64)
-        begun = Begun(candidates, teacher, 0, type(selector), None, none, 0, 0)
+        begun = Begun(candidates, teacher, 0, self._fixed_parameters(), None, none, 0, 0)
         self._learn_batch(selector, begun, data)
 
     def _learn_batch(self, selector: Selector, stream: Begun, data: TrainingData) -> None:
@@ -234,22 +250,19 @@ class StreamedFeatureMap(LearnedFeatureMap):
         kept = drawn.select(chosen, len(self.selected_)).reorder(np.searchsorted(chosen, order))
         self.feature_map_ = kept.with_amplitudes(equal_amplitudes(len(order), drawn.paired))
         self._n_features_out = self.feature_map_.n_outputs
-        self._stream = Begun(
-            candidates,
-            teacher.on(_NO_ROWS),
-            width,
-            type(selector),
-            learned,
-            order,
-            n_samples,
-            n_batches,
+        self._stream = replace(
+            stream,
+            teacher=teacher.on(_NO_ROWS),
+            teacher_width=width,
+            learned=learned,
+            order=order,
+            n_samples=n_samples,
+            n_batches=n_batches,
         )
         if self.verbose:
-            name, value = (
-                ("lower bound", self.lower_bounds_[-1])
-                if selection.errors is None
-                else ("unexplained share of the teacher", selection.errors[-1])
-            )
+            of_cvem = selection.errors is None
+            name = "lower bound" if of_cvem else UNEXPLAINED
+            value = (self.lower_bounds_ if of_cvem else self.errors_)[-1]
             print(f"[{type(self).__name__}] mini-batch {n_batches - 1}: {name} {value:.7g}")
 
     def _transform_checked(self, X: MatrixLike) -> FloatArray:
