@@ -1,7 +1,7 @@
 """For each parameter of an estimator, an example in which it changes the result or is refused.
 
 One table a class, in :data:`EXAMPLES`; ``tests/estimators/test_effects.py`` walks them. A new
-public class gets a table here.
+public class gets a table here; those of selectors are in ``selector_examples.py``.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 
 from cerflearn import (
-    CVEM,
     BlockedCERF,
     CERFClassifier,
     CERFRegressor,
     FastfoodFeatures,
-    Greedy,
     KernelAutoencoder,
     KernelImputer,
     MaskedCERF,
@@ -26,7 +24,6 @@ from cerflearn import (
     RandomFourierFeatures,
     RandomizedKernelCCA,
     RandomizedKernelPCA,
-    Shared,
 )
 from cerflearn.rivals import ALaCarte, BaNK, MultipleKernelLearning, RandomKitchenSinks
 from cerflearn.spectral import Gaussian
@@ -60,21 +57,9 @@ def build(cls: type, parameters: Parameters) -> Any:
     return cls(**parameters)
 
 
-def with_selector(cls: type, parameters: Parameters) -> Any:
-    """Make a map whose selector is of a class."""
-    selector = cls(**parameters)
-    candidates = {"n_components": 12, "n_candidates": 60, "features_per_mask": 1}
-    return MaskedCERF(gamma=0.05, **candidates, selector=selector, random_state=0)
-
-
 def transformed(fitted: Any, X: Any, y: Any) -> Any:
     """Features of the data."""
     return fitted.transform(X)
-
-
-def selection_probabilities(fitted: Any, X: Any, y: Any) -> Any:
-    """What CVEM chooses by."""
-    return fitted.feature_proba_
 
 
 def predicted(fitted: Any, X: Any, y: Any) -> Any:
@@ -110,6 +95,8 @@ class Examples:
         Parameters of all examples, unless they name them.
     data : tuple of ndarray
         X and y that all examples are fitted to.
+    in_stream : frozenset
+        Parameters that only ``partial_fit`` reads: their examples are fitted by it, in parts.
     in_mini_batches : frozenset
         Parameters that change the result only where networks are trained by mini-batches, as they
         are for very many rows: for these examples, always.
@@ -123,6 +110,7 @@ class Examples:
     refused: Mapping[tuple[str, str], Parameters] = field(default_factory=dict)
     common: Parameters = field(default_factory=dict)
     data: tuple[Any, Any] = ROWS
+    in_stream: frozenset[str] = frozenset()
     in_mini_batches: frozenset[str] = frozenset()
     make: Callable[[type, Parameters], Any] = build
     result: Callable[[Any, Any, Any], Any] = transformed
@@ -201,35 +189,6 @@ CERF = {
         | NOTHING_CHOSEN
         | {("unit", "selector"): {"unit": "output", "selector": "random"}},
         OUTPUTS,
-    ),
-}
-
-SELECTORS = {
-    Greedy: Examples(changes(normalize=("standardize", None)), make=with_selector),
-    Shared: Examples(
-        changes(normalize=("standardize", None), max_stages=(2, 20)), make=with_selector
-    ),
-    CVEM: Examples(
-        changes(
-            solver=("procrustes", "admm"),
-            normalize=("standardize", None),
-            prior_concentration=(None, 1e-3),
-            noise_std=(None, 0.3),
-            scale=(None, 0.3),
-            initial_proba=(0.5, 0.05),
-            max_stages=(1, 20),
-            n_closing_stages=(0, 3),
-            tol=(1.0, 0.0),
-        )
-        | {"spectral_penalty": values("spectral_penalty", "adaptive", 0.5, solver="admm")}
-        | {"e_step": values("e_step", "orthogonal", "literal", solver="admm")},
-        {
-            ("spectral_penalty", "solver"): {"spectral_penalty": 0.5, "solver": "procrustes"},
-            ("e_step", "solver"): {"e_step": "literal", "solver": "procrustes"},
-            ("tol", "max_stages"): {"tol": 0.1, "max_stages": 1},
-        },
-        make=with_selector,
-        result=selection_probabilities,
     ),
 }
 
@@ -382,4 +341,4 @@ RIVALS = {
     ),
 }
 
-EXAMPLES: dict[type, Examples] = MAPS | CERF | SELECTORS | PREDICTORS | APPLICATIONS | RIVALS
+EXAMPLES: dict[type, Examples] = MAPS | CERF | PREDICTORS | APPLICATIONS | RIVALS

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from cerflearn.estimators.applications.kernel_pca import RandomizedKernelPCA
     from cerflearn.estimators.cerf.blocked_cerf import BlockedCERF
     from cerflearn.estimators.cerf.masked_cerf import MaskedCERF
-    from cerflearn.estimators.cerf.selectors import CVEM, Greedy, Shared
+    from cerflearn.estimators.cerf.selectors import CVEM, Greedy
+    from cerflearn.estimators.cerf.shared_selector import Shared
     from cerflearn.estimators.cost import cost
     from cerflearn.estimators.maps.fastfood import FastfoodFeatures
     from cerflearn.estimators.maps.masked import MaskedFourierFeatures
@@ -65,7 +66,7 @@ _MODULES = {
     "RandomFourierFeatures": "cerflearn.estimators.maps.rff",
     "RandomizedKernelCCA": "cerflearn.estimators.applications.cca",
     "RandomizedKernelPCA": "cerflearn.estimators.applications.kernel_pca",
-    "Shared": "cerflearn.estimators.cerf.selectors",
+    "Shared": "cerflearn.estimators.cerf.shared_selector",
     "cost": "cerflearn.estimators.cost",
     "frontier": "cerflearn.comparison.frontier",
 }

@@ -15,7 +15,11 @@ import cerflearn
 from cerflearn import rivals
 from cerflearn._validation import NoEffect
 from cerflearn.training import train
-from effect_examples import EXAMPLES, EXECUTION
+from effect_examples import EXAMPLES as OTHERS
+from effect_examples import EXECUTION
+from selector_examples import SELECTORS
+
+EXAMPLES = OTHERS | SELECTORS
 
 
 def name_of(value):
@@ -26,17 +30,23 @@ def parameters_of(cls):
     return set(inspect.signature(cls).parameters)
 
 
-def fitted(cls, setting):
+def fitted(cls, setting, *, stream=False):
     examples = EXAMPLES[cls]
     parameters = {**examples.common, **setting}
+    model = examples.make(cls, parameters)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # that stages were too few is no error
-        return examples.make(cls, parameters).fit(*examples.data)
+        if not stream:
+            return model.fit(*examples.data)
+        X, y = examples.data
+        for part in np.array_split(np.arange(len(X)), 5):
+            model.partial_fit(X[part], y[part])
+        return model
 
 
-def result(cls, setting):
+def result(cls, setting, *, stream=False):
     examples = EXAMPLES[cls]
-    return examples.result(fitted(cls, setting), *examples.data)
+    return examples.result(fitted(cls, setting, stream=stream), *examples.data)
 
 
 def entries():
@@ -70,10 +80,11 @@ def test_a_parameter_changes_the_result(cls, name, monkeypatch):
     settings = examples.changes[name]
     first, second = ({**examples.common, **setting} for setting in settings)
     assert {key for key in first if first[key] is not second[key]} == {name}
-    results = [result(cls, setting) for setting in settings]
+    stream = name in examples.in_stream
+    results = [result(cls, setting, stream=stream) for setting in settings]
     assert not np.array_equal(*results)
     # It is not chance that they differ.
-    np.testing.assert_array_equal(result(cls, settings[0]), results[0])
+    np.testing.assert_array_equal(result(cls, settings[0], stream=stream), results[0])
 
 
 @pytest.mark.parametrize(

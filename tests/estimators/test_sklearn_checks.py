@@ -37,7 +37,9 @@ ESTIMATORS = [
     MaskedCERF(selector="random"),
     # A wide tolerance: checks treat the warning that CVEM has not converged as an error.
     MaskedCERF(teacher=RidgeClassifier(), selector=CVEM(tol=1.0), n_components=9, n_jobs=2),
+    MaskedCERF(selector=CVEM(tol=1.0), n_components=4),  # with partial_fit
     BlockedCERF(),
+    BlockedCERF(selector="shared"),  # with partial_fit
     BlockedCERF(teacher="labels", selector="shared", weights="nnls"),
     RandomizedKernelPCA(),
     RandomizedKernelPCA(feature_map=Nystroem(n_components=5), fit_inverse_transform=False),

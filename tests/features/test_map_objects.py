@@ -45,6 +45,39 @@ def test_selection_must_be_ascending_and_not_empty(feature_map, wrong):
         feature_map.select(wrong)
 
 
+def test_reordered_maps_have_their_projections_in_another_order(feature_map):
+    # Blocks of 64 rows, masks of a few projections: the first 64 behind the others.
+    order = np.roll(np.arange(feature_map.n_projections), -64)
+    moved = feature_map.reorder(order)
+    columns = (2 * order[:, None] + [0, 1]).ravel() if feature_map.paired else order
+    X = rows(30)
+    np.testing.assert_allclose(moved.transform(X), feature_map.transform(X)[:, columns], atol=1e-12)
+    np.testing.assert_array_equal(moved.frequencies, feature_map.frequencies[:, order])
+    np.testing.assert_array_equal(moved.masks, feature_map.masks[:, order])
+    assert moved.cost().macs == feature_map.cost().macs
+    again = moved.reorder(np.argsort(order))
+    np.testing.assert_array_equal(again.frequencies, feature_map.frequencies)
+
+
+def test_an_order_is_a_permutation(feature_map):
+    n = feature_map.n_projections
+    for wrong in ([0], range(n - 1), [0, *range(n - 1)], range(1, n + 1)):
+        with pytest.raises(ValueError, match=f"must be a permutation of {n}"):
+            feature_map.reorder(wrong)
+
+
+def test_projections_of_a_block_stay_together_and_masks_need_not():
+    rng = np.random.default_rng(0)
+    blocked = draw_blocked_map(N_FEATURES, 130, Gaussian(1.0), rng, paired=False)
+    for order in ([0, 129, *range(1, 129)], [1, 0, *range(2, 130)]):
+        with pytest.raises(ValueError, match="stay together and ascend"):
+            blocked.reorder(order)
+    masked = draw_masked(N_FEATURES, 8, Gaussian(1.0), rng, paired=False)
+    order = [7, 0, 5, 2, 3, 4, 1, 6]
+    np.testing.assert_array_equal(masked.reorder(order).frequencies, masked.frequencies[:, order])
+    np.testing.assert_array_equal(masked.reorder(order).masks, masked.masks[:, order])
+
+
 def test_selection_may_drop_the_last_sine():
     feature_map = draw_dense_map(N_FEATURES, 20, Gaussian(0.4), np.random.default_rng(0))
     selected = feature_map.select([2, 7], n_outputs=3)

@@ -102,6 +102,16 @@ class Engine(ABC):
             function behind the arrays.
         """
 
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks of the source."""
+        return len(self.source)
+
+    def map_block(self, function: Callable[..., ResultT], state: object, index: int) -> ResultT:
+        """Return ``function(state, *arrays)`` of block ``index``, in the calling thread."""
+        with one_thread_blas():
+            return function(state, *self.source.block(index))
+
     def _arguments(self, index: int, own: Sequence[object] | None) -> tuple[Any, ...]:
         """Arrays of a block, and what it has for itself."""
         block = self.source.block(index)

@@ -6,6 +6,7 @@ bits at every call; nothing of the size n_samples x n_outputs is stored, but for
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -46,6 +47,9 @@ class Teacher(Protocol):
     def rows(self, start: int, stop: int) -> Float64Array:
         """Return rows ``[start, stop)``, shape (stop - start, n_outputs)."""
 
+    def on(self, data: TrainingData) -> Teacher:
+        """Return the same teacher, fitted as it is, for other rows."""
+
 
 class MapTeacher:
     """Features of a map, such as dense random Fourier features (Eq. 1)."""
@@ -57,6 +61,10 @@ class MapTeacher:
     def rows(self, start: int, stop: int) -> Float64Array:
         """Return rows ``[start, stop)``."""
         return self._map.transform_batch(self._data.dense(start, stop))
+
+    def on(self, data: TrainingData) -> Teacher:
+        """Return the teacher of other rows."""
+        return MapTeacher(data, self._map)
 
 
 class KernelTeacher:
@@ -85,16 +93,27 @@ class KernelTeacher:
         kernel = self._law.kernel(self._data.dense(start, stop), self._basis)
         return np.asarray(self._transformer.transform(kernel), dtype=np.float64)
 
+    def on(self, data: TrainingData) -> Teacher:
+        """Return the teacher of other rows."""
+        other = copy(self)
+        other._data = data
+        return other
 
-class ArrayTeacher:
-    """Rows of an array, such as encoded labels."""
 
-    def __init__(self, values: Float64Array) -> None:
-        self._values = values
+class LabelTeacher:
+    """Encoded labels."""
+
+    def __init__(self, data: TrainingData, encoding: LabelEncoding) -> None:
+        self._encoding = encoding
+        self._values = np.empty((0, 0)) if data.y is None else encoding.encode(data.y)
 
     def rows(self, start: int, stop: int) -> Float64Array:
         """Return rows ``[start, stop)``."""
         return self._values[start:stop]
+
+    def on(self, data: TrainingData) -> Teacher:
+        """Return the teacher of other rows; ``ValueError`` for classes that are new."""
+        return LabelTeacher(data, self._encoding)
 
 
 class EstimatorTeacher:
@@ -125,6 +144,10 @@ class EstimatorTeacher:
                 f"{stop - 1}: its {self._method} must be finite."
             )
         return values
+
+    def on(self, data: TrainingData) -> Teacher:
+        """Return the teacher of other rows."""
+        return EstimatorTeacher(data, self._estimator)
 
 
 def check_teacher(teacher: Any) -> None:
@@ -184,7 +207,7 @@ def make_teacher(
         width = data.X.shape[1]
         return MapTeacher(data, draw_dense_map(width, n_columns, law, rng, paired=paired))
     if isinstance(teacher, str) and teacher == "labels":
-        return ArrayTeacher(encode_labels(data.y))
+        return LabelTeacher(data, LabelEncoding(data.y))
     if isinstance(teacher, str):
         return _kernel_teacher(teacher, data, law, n_columns)
     return EstimatorTeacher(data, seeded(clone(teacher), rng).fit(data.frame, data.y))
@@ -209,31 +232,67 @@ def encode_labels(y: Any) -> Float64Array:
     array([[-1.],
            [ 1.]])
     """
+    return LabelEncoding(y).encode(y)
+
+
+class LabelEncoding:
+    """How ``teacher="labels"`` turns y into numbers, fixed on some rows.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        Checked, see :func:`encode_labels`.
+    """
+
+    def __init__(self, y: Any) -> None:
+        columns = _columns(y)
+        kind = kind_of_target(columns[:, 0] if np.ndim(y) == 1 else columns, raise_unknown=True)
+        self._n_columns = columns.shape[1]
+        self._classes: list[dict[Any, int]] | None = None
+        self._mean = np.zeros(self._n_columns)
+        if kind in ("binary", "multiclass", "multiclass-multioutput"):
+            labels = [np.unique(column).tolist() for column in columns.T]
+            self._classes = [{label: code for code, label in enumerate(own)} for own in labels]
+            if max(map(len, labels)) == 1:
+                raise ValueError(
+                    "y has one class only: teacher='labels' needs two or more to learn from."
+                )
+            return
+        targets: Float64Array = columns.astype(np.float64)
+        if not (targets.max(axis=0) > targets.min(axis=0)).any():
+            raise ValueError("y is constant: teacher='labels' has nothing to learn from.")
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            self._mean = targets.mean(axis=0)
+            energy = float(np.square(targets - self._mean).sum())
+        if not _LEAST_ENERGY < energy < 1.0 / _LEAST_ENERGY:
+            much = "too little" if energy < 1.0 else "too much"
+            raise ValueError(f"y varies {much} for teacher='labels' to be learned from: scale y.")
+
+    def encode(self, y: Any) -> Float64Array:
+        """Encode rows of y, (n_samples, n_outputs); ``ValueError`` for a class that is new."""
+        columns = _columns(y)
+        if columns.shape[1] != self._n_columns:
+            raise ValueError(f"y has {columns.shape[1]} columns, and {self._n_columns} before.")
+        if self._classes is None:
+            targets: Float64Array = columns.astype(np.float64) - self._mean
+            return targets
+        encoded = []
+        for column, codes in zip(columns.T, self._classes, strict=True):
+            new = sorted({label for label in column.tolist() if label not in codes}, key=repr)
+            if new:
+                raise ValueError(
+                    f"y has the class {new[0]!r}, which the rows that teacher='labels' began with "
+                    f"do not have ({', '.join(map(repr, codes))}): begin with rows of all classes."
+                )
+            numbers = np.array([codes[label] for label in column.tolist()], dtype=np.int64)
+            encoded.append(one_hot(numbers, len(codes)))
+        return np.concatenate(encoded, axis=1)
+
+
+def _columns(y: Any) -> Any:
+    """Return y as an array of two dimensions."""
     y = y.toarray() if issparse(y) else np.asarray(y)
-    columns = y[:, None] if y.ndim == 1 else y
-    kind = kind_of_target(y, raise_unknown=True)
-    if kind in ("binary", "multiclass", "multiclass-multioutput"):
-        encoded = np.concatenate([_one_hot_labels(column) for column in columns.T], axis=1)
-        if encoded.shape[1] == columns.shape[1]:
-            raise ValueError(
-                "y has one class only: teacher='labels' needs two or more to learn from."
-            )
-        return encoded
-    targets: Float64Array = columns.astype(np.float64)
-    if not (targets.max(axis=0) > targets.min(axis=0)).any():
-        raise ValueError("y is constant: teacher='labels' has nothing to learn from.")
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        targets -= targets.mean(axis=0)
-        energy = float(np.square(targets).sum())
-    if not _LEAST_ENERGY < energy < 1.0 / _LEAST_ENERGY:
-        much = "too little" if energy < 1.0 else "too much"
-        raise ValueError(f"y varies {much} for teacher='labels' to be learned from: scale y.")
-    return targets
-
-
-def _one_hot_labels(labels: Any) -> Float64Array:
-    classes, codes = np.unique(labels, return_inverse=True)
-    return one_hot(codes, len(classes))
+    return y[:, None] if y.ndim == 1 else y
 
 
 def _kernel_teacher(name: str, data: TrainingData, law: SpectralLaw, n_columns: int) -> Teacher:

@@ -78,6 +78,12 @@ def equal_amplitudes(n_projections: int, paired: bool) -> Float64Array:
     return np.full(n_projections, np.sqrt((1.0 if paired else 2.0) / n_projections))
 
 
+def runs_of(labels: IntArray) -> tuple[IntArray, IntArray]:
+    """Label and length of each run of equal labels."""
+    first = np.flatnonzero(np.diff(labels, prepend=-1))
+    return labels[first], np.diff(first, append=len(labels))
+
+
 def draw_offsets(n_projections: int, paired: bool, rng: np.random.Generator) -> Float64Array:
     """Offsets (n_projections,): uniform on [0, 2 pi), or zeros for pairs, which need none."""
     if paired:
@@ -191,7 +197,7 @@ class FeatureMap(ABC):
 
     @abstractmethod
     def _select(self, projections: IntArray) -> dict[str, Any]:
-        """Fields of the subclass after :meth:`select`."""
+        """Fields of the subclass after :meth:`select` or :meth:`reorder`."""
 
     @abstractmethod
     def _structure_cost(self) -> Cost:
@@ -351,6 +357,18 @@ class FeatureMap(ABC):
             offsets=self.offsets[index],
             amplitudes=self.amplitudes[index],
             n_outputs=n_outputs,
+            **self._select(index),
+        )
+
+    def reorder(self, order: ArrayLike) -> Self:
+        """Map whose projection i is ``order[i]`` of this one; blocks must stay in one piece."""
+        index = np.asarray(order, dtype=np.int64).ravel()
+        if not np.array_equal(np.sort(index), np.arange(self.n_projections)):
+            raise ValueError(f"order={order!r} must be a permutation of {self.n_projections}.")
+        return replace(
+            self,
+            offsets=self.offsets[index],
+            amplitudes=self.amplitudes[index],
             **self._select(index),
         )
 

@@ -17,6 +17,7 @@ from cerflearn.features.base import (
     equal_amplitudes,
     frozen,
     projections_for,
+    runs_of,
 )
 from cerflearn.features.cost import Cost, fastfood_macs, stored_cost
 from cerflearn.features.fastfood import FastfoodBlocks, draw_blocks, materialise, padded_size
@@ -119,8 +120,11 @@ class BlockedMap(FeatureMap):
         )
 
     def _select(self, projections: IntArray) -> dict[str, Any]:
-        kept = np.bincount(self.block_of_projection[projections], minlength=self.blocks.n_blocks)
-        used, blocks = kept > 0, self.blocks
+        used, kept = runs_of(self.block_of_projection[projections])
+        blocks, rows = self.blocks, self.kept_rows[projections]
+        within = np.diff(self.block_of_projection[projections]) == 0
+        if len(np.unique(used)) < len(used) or (np.diff(rows)[within] < 0).any():
+            raise ValueError("Projections of a block must stay together and ascend.")
         return {
             "blocks": FastfoodBlocks(
                 signs=blocks.signs if len(blocks.signs) == 1 else blocks.signs[used],
@@ -130,8 +134,8 @@ class BlockedMap(FeatureMap):
                 centres=None if blocks.centres is None else blocks.centres[used],
                 n_features=blocks.n_features,
             ),
-            "kept_pointers": np.concatenate([[0], np.cumsum(kept[used])]),
-            "kept_rows": self.kept_rows[projections],
+            "kept_pointers": np.concatenate([[0], np.cumsum(kept)]),
+            "kept_rows": rows,
         }
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

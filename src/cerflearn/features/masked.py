@@ -18,6 +18,7 @@ from cerflearn.features.base import (
     draw_offsets,
     equal_amplitudes,
     projections_for,
+    runs_of,
 )
 from cerflearn.features.cost import Cost, masked_macs, stored_cost
 from cerflearn.features.masks import MaskSet, mask_scale
@@ -138,17 +139,20 @@ class MaskedMap(FeatureMap):
         )
 
     def _select(self, projections: IntArray) -> dict[str, Any]:
-        keep = np.zeros(self.n_projections, dtype=np.bool_)
-        keep[projections] = True
-        widths = np.add.reduceat(keep.astype(np.int64), self.projection_pointers[:-1])
-        used = widths > 0
+        counts, widths = np.diff(self.mask_pointers), np.diff(self.projection_pointers)
+        mask_of_projection = np.repeat(np.arange(self.n_masks), widths)
+        used, kept = runs_of(mask_of_projection[projections])
         masks = MaskSet(self.mask_pointers, self.mask_inputs).select(used)
+        pointers = np.concatenate([[0], np.cumsum(kept)])
+        mask, entry, projection = _layout(masks.pointers, pointers)
+        old, place = used[mask], entry - masks.pointers[mask]
+        starts = np.cumsum(counts * widths) - counts * widths
+        column = projections[projection] - self.projection_pointers[old]
         return {
             "mask_pointers": masks.pointers,
             "mask_inputs": masks.inputs,
-            "projection_pointers": np.concatenate([[0], np.cumsum(widths[used])]),
-            # Leaving out columns of C-ordered blocks keeps the order of the other entries.
-            "values": self.values[keep[self._entries()[1]]],
+            "projection_pointers": pointers,
+            "values": self.values[starts[old] + place * widths[old] + column],
         }
 
     def _structure_cost(self) -> Cost:

@@ -7,22 +7,17 @@ Each stage is one pass over the rows, which takes the E-step and sums up what th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
+from cerflearn._typing import Float64Array
 from cerflearn.learning.admm import SpectralPenalty
 from cerflearn.learning.bound import lower_bound
-from cerflearn.learning.e_step import update_beta_posterior
-from cerflearn.learning.m_step import (
-    AdmmSolver,
-    ProcrustesSolver,
-    RotationSolver,
-    update_noise,
-    update_scale,
-)
+from cerflearn.learning.incremental import start_blocks, update_blocks
+from cerflearn.learning.m_step import AdmmSolver, Fixed, ProcrustesSolver, RotationSolver, m_step
 from cerflearn.learning.normalization import Normalize, Normalizer, fit_normalizer
 from cerflearn.learning.orthogonal import project_to_orthogonal
 from cerflearn.learning.rows import Rows
@@ -39,6 +34,7 @@ from cerflearn.learning.stats import (
 
 Solver: TypeAlias = Literal["procrustes", "admm"]
 EStep: TypeAlias = Literal["orthogonal", "literal"]
+Schedule: TypeAlias = Literal["batch", "incremental"]
 
 
 def fit_cvem(
@@ -48,6 +44,7 @@ def fit_cvem(
     normalize: Normalize = "standardize",
     spectral_penalty: SpectralPenalty = "adaptive",
     e_step: EStep = "orthogonal",
+    schedule: Schedule = "batch",
     initial_proba: float = 0.5,
     prior_concentration: float | None = None,
     scale: float | None = None,
@@ -73,6 +70,9 @@ def fit_cvem(
         Project ADMM's rotation before each E-step, which then is exact and needs no state of the
         samples; or leave it as it is and update the features of each sample in turn, as printed.
         The probabilities of all samples, n_samples x n_candidates, are then kept.
+    schedule : {"batch", "incremental"}, default="batch"
+        An M-step after the E-step of all rows, or after that of each block, see
+        :mod:`cerflearn.learning.incremental`; the latter with ``solver="procrustes"`` only.
     initial_proba : float, default=.5
         :math:`\nu` before the first stage.
     prior_concentration : float, optional
@@ -110,12 +110,13 @@ def fit_cvem(
     array([False,  True, False, False,  True])
     """
     rotation_solver = make_solver(solver, spectral_penalty, e_step)
-    fixed = _Fixed(scale, noise_std)
+    incremental = _is_incremental(schedule, solver)
+    fixed = Fixed(scale, noise_std)
     bounds: list[float] = []
-    converged, probas = False, None
+    converged, probas, blocks = False, None, None
     with rows.session():
         normalizer = fit_normalizer(rows, normalize)
-        state = _start(rows, normalizer, initial_proba, prior_concentration, fixed)
+        state = start_state(rows, normalizer, initial_proba, prior_concentration, fixed)
         state = replace(state, orthogonal=rotation_solver.orthogonal)
         for keep_rotation in [False] * max_stages + [True] * n_closing_stages:
             if converged and not keep_rotation:
@@ -124,13 +125,13 @@ def fit_cvem(
                 rotation = project_to_orthogonal(state.rotation)
                 state = replace(state, rotation=rotation, orthogonal=True)
             solve = None if keep_rotation else rotation_solver
-            if state.orthogonal:
-                stats = rows.map_reduce(e_step_block, _task(normalizer, state, solve))
+            if incremental and not keep_rotation:
+                blocks = blocks or start_blocks(rows, normalizer, initial_proba)
+                state, stats = update_blocks(rows, normalizer, state, blocks, fixed)
             else:
-                task = SweepTask(normalizer, state, initial_proba)
-                swept = rows.map_reduce(sweep_block, task, probas)
-                stats, probas = swept.stats, swept.probas
-            state = _m_step(state, stats, solve, fixed)
+                blocks = None
+                stats, probas = _e_step(rows, normalizer, state, solve, initial_proba, probas)
+                state = m_step(state, stats, solve, fixed)
             bound = lower_bound(state, stats)
             if not keep_rotation and bounds:
                 n_values = stats.n_samples * max(state.rotation.shape)
@@ -165,22 +166,34 @@ def make_solver(solver: Solver, spectral_penalty: SpectralPenalty, e_step: EStep
     raise ValueError(f"solver={solver!r} must be 'procrustes' or 'admm'.")
 
 
-class _Fixed(NamedTuple):
-    """Scale and noise that the user fixed; None where they are learned."""
+def _is_incremental(schedule: Schedule, solver: Solver) -> bool:
+    """Whether an M-step follows each block."""
+    if schedule not in ("batch", "incremental"):
+        raise ValueError(f"schedule={schedule!r} must be 'batch' or 'incremental'.")
+    if schedule == "incremental" and solver != "procrustes":
+        raise ValueError("schedule='incremental' needs solver='procrustes'.")
+    return schedule == "incremental"
 
-    scale: float | None
-    noise_std: float | None
 
-
-def _start(
+def start_state(
     rows: Rows,
     normalizer: Normalizer,
     initial_proba: float,
     prior_concentration: float | None,
-    fixed: _Fixed,
+    fixed: Fixed,
 ) -> VariationalState:
     """State after an M-step in which all samples select all features with one probability."""
     stats = rows.map_reduce(uniform_block, UniformTask(normalizer, initial_proba))
+    return start_from(stats, normalizer, prior_concentration, fixed)
+
+
+def start_from(
+    stats: SufficientStats,
+    normalizer: Normalizer,
+    prior_concentration: float | None,
+    fixed: Fixed,
+) -> VariationalState:
+    """State after an M-step, from sums in which all features are selected with one probability."""
     assert stats.cross is not None
     n_candidates = len(normalizer.usable)
     state = VariationalState(
@@ -191,34 +204,25 @@ def _start(
         prior_concentration=prior_concentration or float(n_candidates),
         usable=normalizer.usable,
     )
-    return _m_step(state, stats, ProcrustesSolver(), fixed)
+    return m_step(state, stats, ProcrustesSolver(), fixed)
 
 
-def _task(
-    normalizer: Normalizer, state: VariationalState, solver: RotationSolver | None
-) -> EStepTask:
-    """E-step for the state, with the sums that the solver needs; None keeps the rotation."""
-    return EStepTask(
-        normalizer,
-        state,
-        with_cross=solver is not None,
-        with_gram=solver is not None and solver.needs_gram,
-    )
+def _e_step(
+    rows: Rows,
+    normalizer: Normalizer,
+    state: VariationalState,
+    solver: RotationSolver | None,
+    initial_proba: float,
+    probas: Sequence[Float64Array] | None,
+) -> tuple[SufficientStats, Sequence[Float64Array] | None]:
+    """E-step of all rows, with the sums that the solver needs; None keeps the rotation.
 
-
-def _m_step(
-    state: VariationalState, stats: SufficientStats, solver: RotationSolver | None, fixed: _Fixed
-) -> VariationalState:
-    """Update q(pi), W, c and noise in turn, each given the others."""
-    beta_posterior = update_beta_posterior(
-        stats.selected, stats.n_samples, state.prior_concentration
-    )
-    state = replace(state, beta_posterior=beta_posterior)
-    if solver is not None:
-        rotation = solver.solve(state, stats)
-        state = replace(state, rotation=rotation, orthogonal=solver.orthogonal)
-    if fixed.scale is None:
-        state = update_scale(state, stats)
-    if fixed.noise_std is None:
-        state = update_noise(state, stats)
-    return state
+    ``probas`` are those of all samples, which only rotations that are not orthogonal need.
+    """
+    if not state.orthogonal:
+        task = SweepTask(normalizer, state, initial_proba)
+        swept = rows.map_reduce(sweep_block, task, probas)
+        return swept.stats, swept.probas
+    with_gram = solver is not None and solver.needs_gram
+    e_task = EStepTask(normalizer, state, with_cross=solver is not None, with_gram=with_gram)
+    return rows.map_reduce(e_step_block, e_task), probas

@@ -31,7 +31,7 @@ def expected_log_proba(beta_posterior: Float64Array) -> tuple[Float64Array, Floa
 
 
 def update_beta_posterior(
-    selected: Float64Array, n_samples: int, prior_concentration: float
+    selected: Float64Array, n_samples: float, prior_concentration: float
 ) -> Float64Array:
     r""":math:`\tau_{k1} = \sum_n \nu_{nk} + \gamma/K`, :math:`\tau_{k2} = \sum_n(1-\nu_{nk}) + 1`.
 
@@ -39,7 +39,7 @@ def update_beta_posterior(
     ----------
     selected : ndarray of shape (n_candidates,)
         :math:`\sum_n \nu_{nk}`.
-    n_samples : int
+    n_samples : float
         N.
     prior_concentration : float
         :math:`\gamma`, Eq. 4.

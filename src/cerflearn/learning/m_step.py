@@ -10,12 +10,13 @@ constraint to a penalty :math:`\alpha |W|_2` and applies ADMM. Both are offered.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from cerflearn._typing import Float64Array
 from cerflearn.learning.admm import RELAXATION, SpectralPenalty, admm
+from cerflearn.learning.e_step import update_beta_posterior
 from cerflearn.learning.orthogonal import project_to_orthogonal, thin_svd
 from cerflearn.learning.state import VariationalState
 from cerflearn.learning.stats import SufficientStats
@@ -147,3 +148,28 @@ def update_noise(state: VariationalState, stats: SufficientStats) -> Variational
     least = _LEAST_NOISE * np.sqrt(stats.teacher_energy / n_values)
     noise_std = np.sqrt(expected_error(state, stats).at(state.scale) / n_values)
     return replace(state, noise_std=float(max(noise_std, least)))
+
+
+class Fixed(NamedTuple):
+    """Scale c and noise that the user fixed; None where they are learned."""
+
+    scale: float | None = None
+    noise_std: float | None = None
+
+
+def m_step(
+    state: VariationalState, stats: SufficientStats, solver: RotationSolver | None, fixed: Fixed
+) -> VariationalState:
+    """Update q(pi), W, c and noise in turn, each given the others; no solver keeps W."""
+    beta_posterior = update_beta_posterior(
+        stats.selected, stats.n_samples, state.prior_concentration
+    )
+    state = replace(state, beta_posterior=beta_posterior)
+    if solver is not None:
+        rotation = solver.solve(state, stats)
+        state = replace(state, rotation=rotation, orthogonal=solver.orthogonal)
+    if fixed.scale is None:
+        state = update_scale(state, stats)
+    if fixed.noise_std is None:
+        state = update_noise(state, stats)
+    return state

@@ -28,5 +28,12 @@ class Rows(Protocol):
         With ``own``, one object for each block, a block's is the last argument of its call.
         """
 
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+
+    def map_block(self, function: Callable[..., SumsT], state: object, index: int) -> SumsT:
+        """Return ``function(state, teacher, learner)`` of one block."""
+
     def session(self) -> AbstractContextManager[None]:
         """Return a context in which BLAS and LAPACK give the same bits on any machine load."""

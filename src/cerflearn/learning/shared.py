@@ -100,25 +100,53 @@ def fit_shared(
     with rows.session():
         normalizer = fit_normalizer(rows, normalize)
         stats = rows.map_reduce(uniform_block, UniformTask(normalizer))
-        n_candidates = len(stats.selected)
-        check_n_components(n_components, n_candidates)
-        units = np.arange(n_candidates) if units is None else units
-        groups = units if groups is None else groups
-        shares = np.linspace(0.0, 1.0, max(2, max_stages))
-        counts = np.rint(n_candidates ** (1.0 - shares) * n_components**shares).astype(np.int64)
-        ranking = np.arange(n_candidates)
-        errors = []
-        for stage, wanted in enumerate(counts.tolist()):
-            last = stage == len(counts) - 1
-            count = wanted if last else _end_of_group(groups[ranking], wanted)
-            kept = ranking[:count]
-            fit = _fit(stats, kept)
-            order = rank_candidates(fit.scores, units=units[kept], groups=groups[kept])
-            # Columns dropped before stay behind, in the order of the stage that dropped them.
-            ranking = np.concatenate([kept[order], ranking[count:]])
-            errors.append(fit.error)
-            if on_stage is not None:
-                on_stage(stage, fit.error)
+        return choose_shared(
+            stats,
+            n_components,
+            units=units,
+            groups=groups,
+            max_stages=max_stages,
+            on_stage=on_stage,
+        )
+
+
+def choose_shared(
+    stats: SufficientStats,
+    n_components: int,
+    *,
+    units: IntArray | None = None,
+    groups: IntArray | None = None,
+    max_stages: int = 20,
+    on_stage: Callable[[int, float], None] | None = None,
+) -> SharedResult:
+    """Choose columns as :func:`fit_shared` does, from sums in which all are selected.
+
+    Parameters
+    ----------
+    stats : SufficientStats
+        With the cross matrix.
+    n_components, units, groups, max_stages, on_stage
+        As in :func:`fit_shared`.
+    """
+    n_candidates = len(stats.selected)
+    check_n_components(n_components, n_candidates)
+    units = np.arange(n_candidates) if units is None else units
+    groups = units if groups is None else groups
+    shares = np.linspace(0.0, 1.0, max(2, max_stages))
+    counts = np.rint(n_candidates ** (1.0 - shares) * n_components**shares).astype(np.int64)
+    ranking = np.arange(n_candidates)
+    errors = []
+    for stage, wanted in enumerate(counts.tolist()):
+        last = stage == len(counts) - 1
+        count = wanted if last else _end_of_group(groups[ranking], wanted)
+        kept = ranking[:count]
+        fit = _fit(stats, kept)
+        order = rank_candidates(fit.scores, units=units[kept], groups=groups[kept])
+        # Columns dropped before stay behind, in the order of the stage that dropped them.
+        ranking = np.concatenate([kept[order], ranking[count:]])
+        errors.append(fit.error)
+        if on_stage is not None:
+            on_stage(stage, fit.error)
     return SharedResult(ranking, fit.rotation[:, order], fit.scale, np.array(errors), len(errors))
 
 

@@ -33,8 +33,8 @@ class SufficientStats:
 
     Attributes
     ----------
-    n_samples : int
-        N.
+    n_samples : float
+        N; of averages over mini-batches, the average number of rows.
     teacher_energy : float
         :math:`\sum_n |T_n|^2`.
     selected : ndarray of shape (n_candidates,)
@@ -54,7 +54,7 @@ class SufficientStats:
         diagonal is :math:`\sum_n \nu_{nk}^2 L_{nk}^2`.
     """
 
-    n_samples: int
+    n_samples: float
     teacher_energy: float
     selected: Float64Array
     selected_energy: Float64Array
@@ -74,6 +74,19 @@ class SufficientStats:
             entropy=self.entropy + other.entropy,
             cross=_add(self.cross, other.cross),
             gram=_add(self.gram, other.gram),
+        )
+
+    def scaled(self, factor: float) -> SufficientStats:
+        """Return all sums times a number; -1 makes ``merge`` a difference."""
+        return SufficientStats(
+            n_samples=self.n_samples * factor,
+            teacher_energy=self.teacher_energy * factor,
+            selected=self.selected * factor,
+            selected_energy=self.selected_energy * factor,
+            alignment=self.alignment * factor,
+            entropy=self.entropy * factor,
+            cross=None if self.cross is None else self.cross * factor,
+            gram=None if self.gram is None else self.gram * factor,
         )
 
 

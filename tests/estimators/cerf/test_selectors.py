@@ -20,7 +20,8 @@ X = RNG.normal(size=(90, 8))
 Y = (X[:, 0] * X[:, 1] > 0.0).astype(int)
 OTHERS = [
     Greedy(normalize=None, cache_bytes=0),
-    Shared(normalize=None, max_stages=3, cache_bytes=10),
+    Shared(normalize=None, max_stages=3, learning_offset=1.0, learning_decay=1.0, cache_bytes=10),
+    CVEM(schedule="incremental", learning_offset=1.0, learning_decay=1.0, tol=0.5),
     CVEM(
         solver="admm",
         e_step="literal",
@@ -46,8 +47,13 @@ def test_selectors_are_cloned_with_all_their_parameters(selector):
     assert copy is not selector
     assert copy.get_params() == selector.get_params()
     assert pickle.loads(pickle.dumps(selector)).get_params() == selector.get_params()
-    defaults = type(selector)().get_params()
-    assert not {name for name, value in selector.get_params().items() if value == defaults[name]}
+
+
+@pytest.mark.parametrize("cls", SELECTORS.values())
+def test_every_parameter_of_a_selector_is_changed_in_one_of_them(cls):
+    defaults, own = cls().get_params(), [s.get_params() for s in OTHERS if type(s) is cls]
+    changed = {name for values in own for name in values if values[name] != defaults[name]}
+    assert changed == set(defaults)
 
 
 def test_selectors_print_what_was_changed():

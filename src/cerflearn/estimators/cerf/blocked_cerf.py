@@ -12,10 +12,10 @@ from cerflearn.estimators.cerf.candidates import Candidates, MacBudget
 from cerflearn.estimators.cerf.learned import (
     LEARNING_CONSTRAINTS,
     LEARNING_EFFECTS,
-    LearnedFeatureMap,
     SelectorLike,
     without_selection,
 )
+from cerflearn.estimators.cerf.streaming import StreamedFeatureMap
 from cerflearn.estimators.gamma import GammaLike, KernelLike
 from cerflearn.estimators.maps.random_feature_map import OUTPUT_CONSTRAINTS
 from cerflearn.estimators.teachers import TeacherLike
@@ -33,7 +33,7 @@ _BLOCK_CONSTRAINTS: dict[str, Constraint] = {
 }
 
 
-class BlockedCERF(LearnedFeatureMap):
+class BlockedCERF(StreamedFeatureMap):
     r"""Random Fourier features in Fastfood blocks, chosen to imitate a teacher (Prop. 5).
 
     .. math:: \cos(\Xi^\top x + b), \qquad \Xi_j^\top = S_j H G_j Q_j H B_j + 1 m_j^\top,
@@ -135,7 +135,7 @@ class BlockedCERF(LearnedFeatureMap):
     n_blocks_ : int
         Blocks that are computed for a row.
     selected_ : ndarray of shape (n_components_,), int64
-        Chosen candidate columns, ascending.
+        Chosen candidate columns, ascending; after ``partial_fit`` in the order of the outputs.
     feature_proba_ : ndarray of shape (n_candidates_,)
         :math:`E[\pi_k]`, the probability with which samples select each candidate, for
         ``"cvem"``; with other selectors 1 for chosen and 0 for other candidates.
@@ -150,7 +150,8 @@ class BlockedCERF(LearnedFeatureMap):
         Share of the teacher's energy that is unexplained, after each step of ``"shared"`` and
         ``"greedy"``.
     n_iter_ : int
-        Stages or steps taken; not set with ``selector="random"``.
+        Stages or steps taken, or mini-batches seen by ``partial_fit``, after which ``errors_``
+        and ``lower_bounds_`` are of the last one alone; not set with ``selector="random"``.
     n_candidates_ : int
         Columns that were chosen from.
     n_components_ : int

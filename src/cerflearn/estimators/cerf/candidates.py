@@ -5,18 +5,53 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from cerflearn._typing import Float64Array, IntArray
-from cerflearn._validation import Constraint, NoEffect, check_effects, check_parameters
-from cerflearn.features.base import FeatureMap
+from cerflearn._validation import (
+    Constraint,
+    NoEffect,
+    Number,
+    Passes,
+    Whole,
+    check_effects,
+    check_parameters,
+    invalid,
+)
+from cerflearn.features.base import FeatureMap, outputs_of, projections_for
 from cerflearn.learning.rows import Rows
 
 Report = Callable[[int, str, float], bool]
 """Called with the number of a stage, the name of a value and the value; returns True to stop."""
+
+
+UNEXPLAINED = "unexplained share of the teacher"
+"""What selectors that regress the teacher report."""
+
+
+def _check_normalize(name: str, value: Any) -> None:
+    known = value is None or (isinstance(value, str) and value in ("standardize", "center"))
+    if not known:
+        raise invalid(name, value, "'standardize', 'center' or None")
+
+
+COMMON_CONSTRAINTS: dict[str, Constraint] = {
+    "normalize": Passes(_check_normalize),
+    "cache_bytes": Whole("a number of bytes, 0 for no cache", at_least=0),
+}
+"""What the parameters that all selectors have must be."""
+
+STREAM_CONSTRAINTS: dict[str, Constraint] = {
+    "learning_offset": Number("a number that is not negative", at_least=0.0),
+    "learning_decay": Number("a number above 0.5 and at most 1", above=0.5, at_most=1.0),
+}
+"""What the parameters of selectors that learn from mini-batches must be."""
+
+MOST_STAGES = 10_000
+"""Largest number of stages of a selector."""
 
 
 class MacBudget:
@@ -102,6 +137,18 @@ class Candidates:
         """Group of each column, (n_candidates,); None if there are no groups."""
         return None if self.groups is None else self.groups[self.column_units]
 
+    @property
+    def n_columns(self) -> int:
+        """Columns to choose: those to keep, in whole pairs."""
+        paired = self.feature_map.paired
+        return outputs_of(projections_for(self.n_outputs, paired), paired)
+
+    def columns_of(self, projections: IntArray) -> IntArray:
+        """Columns of projections, in their order; as many as are kept at most."""
+        if self.feature_map.paired:
+            projections = np.stack([2 * projections, 2 * projections + 1], axis=1).ravel()
+        return projections[: self.n_outputs]  # an odd number drops the last sine
+
     def in_order(self, ranking: IntArray) -> IntArray:
         """Projections in the order of their first column in a ranking of the columns."""
         ranked = self.column_units[ranking]
@@ -170,6 +217,17 @@ class Selector(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     @abstractmethod
     def _n_reports(self) -> int:
         """Most stages that are reported."""
+
+    @property
+    def _streams(self) -> bool:
+        """Whether the selector learns from mini-batches, by ``_learn_batch``."""
+        return False
+
+    def _learn_batch(
+        self, learned: Any, rows: Rows, candidates: Candidates
+    ) -> tuple[Any, Selection]:
+        """Learn from a mini-batch; ``learned`` is what the last call returned, None at first."""
+        raise NotImplementedError
 
     @abstractmethod
     def _select(self, rows: Rows, candidates: Candidates, report: Report) -> Selection:

@@ -113,6 +113,8 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
     weights: Literal["equal", "nnls"]
     verbose: int
     selected_: IntArray
+    lower_bounds_: Float64Array
+    errors_: Float64Array
     feature_proba_: Float64Array
 
     @with_callbacks  # type: ignore[untyped-decorator]
@@ -134,9 +136,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
         self._check_parameters()
         selector = None if is_random(self.selector) else make_selector(self.selector)
         rng = make_generator(self.random_state)
-        # A fit that fails leaves an estimator that is not fitted, never an old map and a new width.
-        for name in ("feature_map_", *_LEARNED_ATTRIBUTES):
-            self.__dict__.pop(name, None)
+        self._forget()
         data = self._read(X, y)
         reports = StageReports(self, X, y, 0 if selector is None else selector._n_reports)
         self.law_, self.gamma_ = resolve_law(self.kernel, self.gamma, data.X)
@@ -150,6 +150,11 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
         self._n_features_out = self.feature_map_.n_outputs
         reports.close()
         return self
+
+    def _forget(self) -> None:
+        """Drop what was learned: a fit that fails never leaves an old map and a new width."""
+        for name in ("feature_map_", "_stream", *_LEARNED_ATTRIBUTES):
+            self.__dict__.pop(name, None)
 
     @abstractmethod
     def _draw_candidates(self, X: Any, rng: np.random.Generator) -> Candidates:
@@ -204,11 +209,9 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
         n_values: int,
     ) -> None:
         """Set the fitted attributes."""
-        units = candidates.column_units
-        columns = np.flatnonzero(np.isin(units, projections)).astype(np.int64)
-        self.selected_ = columns[: candidates.n_outputs]  # an odd number drops the last sine
+        self.selected_ = candidates.columns_of(projections)
         if selection.feature_proba is None:
-            self.feature_proba_ = np.zeros(len(units))
+            self.feature_proba_ = np.zeros(candidates.feature_map.n_outputs)
             self.feature_proba_[self.selected_] = 1.0
         else:
             self.feature_proba_ = selection.feature_proba
@@ -230,8 +233,8 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
                 stacklevel=2,
             )
 
-    def _read(self, X: MatrixLike, y: Any) -> TrainingData:
-        """Check X, and y where labels are the teacher."""
+    def _read(self, X: MatrixLike, y: Any, *, reset: bool = True) -> TrainingData:
+        """Check X, and y where labels are the teacher; ``reset`` records names and width."""
         needs_target = not is_random(self.selector) and reads_target(self.teacher)
         if needs_target and y is None:
             raise ValueError(
@@ -239,9 +242,9 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
             )
         given = X
         if needs_target and isinstance(self.teacher, str):
-            X, y = read_data(self, X, reset=True, y=y)
+            X, y = read_data(self, X, reset=reset, y=y)
         else:
-            X = read_data(self, X, reset=True)
+            X = read_data(self, X, reset=reset)
         return TrainingData(X, given if hasattr(given, "columns") else X, y)
 
     def _check_learnable(self, data: TrainingData) -> None:

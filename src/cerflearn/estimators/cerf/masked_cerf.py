@@ -13,11 +13,11 @@ from cerflearn.estimators.cerf.candidates import Candidates, MacBudget
 from cerflearn.estimators.cerf.learned import (
     LEARNING_CONSTRAINTS,
     LEARNING_EFFECTS,
-    LearnedFeatureMap,
     SelectorLike,
     is_random,
 )
 from cerflearn.estimators.cerf.selectors import CVEM
+from cerflearn.estimators.cerf.streaming import StreamedFeatureMap
 from cerflearn.estimators.gamma import GammaLike, KernelLike
 from cerflearn.estimators.input import varying_inputs
 from cerflearn.estimators.maps.masked import MASK_CONSTRAINTS, MASK_EFFECTS
@@ -32,7 +32,7 @@ MOST_PER_CHOSEN_MASK = 2
 at random."""
 
 
-class MaskedCERF(LearnedFeatureMap):
+class MaskedCERF(StreamedFeatureMap):
     r"""Features that read few inputs each, chosen to imitate a teacher (Prop. 3, Eq. 35).
 
     .. math:: \cos(\rho\, (\epsilon \odot \omega)^\top x + b), \qquad
@@ -136,7 +136,7 @@ class MaskedCERF(LearnedFeatureMap):
     features_per_mask_ : int
         Projections that share a mask.
     selected_ : ndarray of shape (n_components_,), int64
-        Chosen candidate columns, ascending.
+        Chosen candidate columns, ascending; after ``partial_fit`` in the order of the outputs.
     feature_proba_ : ndarray of shape (n_candidates_,)
         :math:`E[\pi_k]`, the probability with which samples select each candidate, for
         ``"cvem"``; with other selectors 1 for chosen and 0 for other candidates.
@@ -152,7 +152,8 @@ class MaskedCERF(LearnedFeatureMap):
         Share of the teacher's energy that is unexplained, after each step of ``"shared"`` and
         ``"greedy"``.
     n_iter_ : int
-        Stages or steps taken; not set with ``selector="random"``.
+        Stages or steps taken, or mini-batches seen by ``partial_fit``, after which ``errors_``
+        and ``lower_bounds_`` are of the last one alone; not set with ``selector="random"``.
     n_candidates_ : int
         Columns that were chosen from.
     n_components_ : int

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from cerflearn._typing import Float64Array
 from cerflearn._validation import (
     Constraint,
     NoEffect,
@@ -21,22 +22,23 @@ from cerflearn._validation import (
     invalid,
 )
 from cerflearn.engine.blocks import CACHE_BYTES
-from cerflearn.estimators.cerf.candidates import Candidates, Report, Selection, Selector
-from cerflearn.features.base import outputs_of, projections_for
+from cerflearn.estimators.cerf.candidates import (
+    COMMON_CONSTRAINTS,
+    MOST_STAGES,
+    STREAM_CONSTRAINTS,
+    UNEXPLAINED,
+    Candidates,
+    Report,
+    Selection,
+    Selector,
+)
+from cerflearn.estimators.cerf.shared_selector import Shared
 from cerflearn.learning.cvem import fit_cvem
 from cerflearn.learning.greedy import fit_greedy
 from cerflearn.learning.ranking import rank_candidates
 from cerflearn.learning.rows import Rows
-from cerflearn.learning.shared import fit_shared
-from cerflearn.learning.state import Stage
-
-_UNEXPLAINED = "unexplained share of the teacher"
-
-
-def _check_normalize(name: str, value: Any) -> None:
-    known = value is None or (isinstance(value, str) and value in ("standardize", "center"))
-    if not known:
-        raise invalid(name, value, "'standardize', 'center' or None")
+from cerflearn.learning.state import Stage, VariationalState
+from cerflearn.learning.stochastic import CVEMStream, start_cvem_stream, update_cvem_stream
 
 
 def _check_greedy_normalize(name: str, value: Any) -> None:
@@ -45,12 +47,7 @@ def _check_greedy_normalize(name: str, value: Any) -> None:
         raise invalid(name, value, must_be + "does not affect a regression on them")
 
 
-_COMMON: dict[str, Constraint] = {
-    "normalize": Passes(_check_normalize),
-    "cache_bytes": Whole("a number of bytes, 0 for no cache", at_least=0),
-}
 _POSITIVE = "a positive number or None"
-_MOST_STAGES = 10_000
 
 
 class Greedy(Selector):
@@ -91,7 +88,7 @@ class Greedy(Selector):
     0
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = _COMMON | {
+    _constraints: ClassVar[dict[str, Constraint]] = COMMON_CONSTRAINTS | {
         "normalize": Passes(_check_greedy_normalize)
     }
 
@@ -112,87 +109,14 @@ class Greedy(Selector):
     def _select(self, rows: Rows, candidates: Candidates, report: Report) -> Selection:
         greedy = fit_greedy(
             rows,
-            _n_columns(candidates),
+            candidates.n_columns,
             normalize=self.normalize,
             units=candidates.column_units,
             groups=candidates.column_groups,
         )
         errors = greedy.errors if len(greedy.errors) else np.ones(1)  # the first group is cut
-        report(0, _UNEXPLAINED, float(errors[-1]))
+        report(0, UNEXPLAINED, float(errors[-1]))
         return Selection(greedy.ranking, errors=errors)
-
-
-class Shared(Selector):
-    r"""Shared selector: one selection for all samples already while learning.
-
-    With one selection the E-step becomes a choice: candidate k has the score
-    :math:`(\sum_n L_{nk} (W^\top T_n)_k)^2 / \sum_n L_{nk}^2` for the best rotation W, and ever
-    fewer candidates are kept until the outputs are left.
-
-    Parameters
-    ----------
-    normalize : {"standardize", "center"} or None, default="standardize"
-        Of both embeddings while learning: columns centred and the learner's scaled; only
-        centred; or as they are.
-    max_stages : int, default=20
-        Steps from all candidates to the outputs, 2 or more.
-    cache_bytes : int, default=2147483648
-        Most memory for teacher and candidates of the training rows, which are computed anew in
-        each pass where they do not fit. The bits of the result do not depend on it.
-
-    See Also
-    --------
-    CVEM : The paper's selector, with one selection for each sample while learning.
-    Greedy : Features chosen one after the other.
-    MaskedCERF : Features that a selector chooses.
-
-    References
-    ----------
-    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization":
-    the model, of which this is the limit of one selection for all samples.
-
-    Examples
-    --------
-    >>> from cerflearn import MaskedCERF, Shared
-    >>> MaskedCERF(selector=Shared(max_stages=5)).get_params()["selector__max_stages"]
-    5
-    """
-
-    _constraints: ClassVar[dict[str, Constraint]] = _COMMON | {
-        "max_stages": Whole("an integer from 2 to 10,000", at_least=2, at_most=_MOST_STAGES)
-    }
-
-    def __init__(
-        self,
-        *,
-        normalize: Literal["standardize", "center"] | None = "standardize",
-        max_stages: int = 20,
-        cache_bytes: int = CACHE_BYTES,
-    ) -> None:
-        self.normalize = normalize
-        self.max_stages = max_stages
-        self.cache_bytes = cache_bytes
-
-    @property
-    def _n_reports(self) -> int:
-        """Most stages that are reported."""
-        return int(self.max_stages)
-
-    def _select(self, rows: Rows, candidates: Candidates, report: Report) -> Selection:
-
-        def on_stage(stage: int, error: float) -> None:
-            report(stage, _UNEXPLAINED, error)  # not to be stopped: too many columns would be left
-
-        shared = fit_shared(
-            rows,
-            _n_columns(candidates),
-            normalize=self.normalize,
-            units=candidates.column_units,
-            groups=candidates.column_groups,
-            max_stages=int(self.max_stages),
-            on_stage=on_stage,
-        )
-        return Selection(shared.ranking, scale=shared.scale, errors=shared.errors)
 
 
 class CVEM(Selector):
@@ -211,6 +135,11 @@ class CVEM(Selector):
         With ADMM: project the rotation before each E-step, which then is exact; or leave it as it
         is and update the features of each sample in turn (Eqs. 21-25 as printed), which keeps the
         probabilities of all samples and takes longer.
+    schedule : {"batch", "incremental"}, default="batch"
+        Of ``fit``: an M-step after the E-step of all rows; or after that of each block of 1,024
+        rows (incremental EM), which takes fewer passes over large data, a decomposition for each
+        block, and memory for the statistics of all blocks: 8 bytes x blocks x columns of the
+        teacher x candidates, at most 2 GiB. Not with ``solver="admm"``.
     normalize : {"standardize", "center"} or None, default="standardize"
         Of both embeddings while learning: columns centred and the learner's scaled; only
         centred; or as printed in the paper, which then prefers features that hardly vary.
@@ -235,6 +164,13 @@ class CVEM(Selector):
     tol : float, default=1e-3
         Converged if the lower bound changes by less than this for each value of the teacher. Not
         with ``max_stages=1``.
+    learning_offset : float, default=10.0
+        Of ``partial_fit`` only, as in scikit-learn's LatentDirichletAllocation: the t-th mini-batch
+        after the first has the weight ``(t + learning_offset) ** -learning_decay`` against all
+        before it. Not negative; a larger one trusts the first mini-batches more.
+    learning_decay : float, default=0.7
+        Of ``partial_fit`` only, in (0.5, 1]: see ``learning_offset``. With 1 all mini-batches
+        weigh nearly the same in the end; a smaller one forgets old rows sooner.
     cache_bytes : int, default=2147483648
         Most memory for teacher and candidates of the training rows, which are computed anew in
         each stage where they do not fit. The bits of the result do not depend on it.
@@ -245,9 +181,18 @@ class CVEM(Selector):
     Greedy : Features chosen one after the other.
     MaskedCERF : Features that a selector chooses.
 
+    Notes
+    -----
+    ``partial_fit`` of the maps takes one stage for each mini-batch (stochastic EM) and needs
+    ``solver="procrustes"``; it reads neither ``schedule`` nor ``max_stages``, ``n_closing_stages``
+    and ``tol``.
+
     References
     ----------
     Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization".
+    Neal and Hinton, "A view of the EM algorithm that justifies incremental, sparse, and other
+    variants", 1998. Cappe and Moulines, "On-line expectation-maximization algorithm for latent
+    data models", 2009.
 
     Examples
     --------
@@ -256,23 +201,30 @@ class CVEM(Selector):
     'admm'
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = _COMMON | {
-        "max_stages": Whole("a positive integer of at most 10,000", at_most=_MOST_STAGES),
-        "solver": OneOf(("procrustes", "admm")),
-        "e_step": OneOf(("orthogonal", "literal")),
-        "prior_concentration": Number(_POSITIVE, above=0.0, also=(None,)),
-        "noise_std": Number(_POSITIVE, above=0.0, also=(None,)),
-        "scale": Number(_POSITIVE, above=0.0, also=(None,)),
-        "initial_proba": Number("a number above 0 and below 1", above=0.0, below=1.0),
-        "spectral_penalty": Number(
-            "'adaptive', or a number from 0 to below 1: from 1 on the rotation is zero",
-            at_least=0.0,
-            below=1.0,
-            also=("adaptive",),
-        ),
-        "n_closing_stages": Whole("an integer from 0 to 10,000", at_least=0, at_most=_MOST_STAGES),
-        "tol": Number("a number that is not negative", at_least=0.0),
-    }
+    _constraints: ClassVar[dict[str, Constraint]] = (
+        COMMON_CONSTRAINTS
+        | STREAM_CONSTRAINTS
+        | {
+            "schedule": OneOf(("batch", "incremental")),
+            "max_stages": Whole("a positive integer of at most 10,000", at_most=MOST_STAGES),
+            "solver": OneOf(("procrustes", "admm")),
+            "e_step": OneOf(("orthogonal", "literal")),
+            "prior_concentration": Number(_POSITIVE, above=0.0, also=(None,)),
+            "noise_std": Number(_POSITIVE, above=0.0, also=(None,)),
+            "scale": Number(_POSITIVE, above=0.0, also=(None,)),
+            "initial_proba": Number("a number above 0 and below 1", above=0.0, below=1.0),
+            "spectral_penalty": Number(
+                "'adaptive', or a number from 0 to below 1: from 1 on the rotation is zero",
+                at_least=0.0,
+                below=1.0,
+                also=("adaptive",),
+            ),
+            "n_closing_stages": Whole(
+                "an integer from 0 to 10,000", at_least=0, at_most=MOST_STAGES
+            ),
+            "tol": Number("a number that is not negative", at_least=0.0),
+        }
+    )
     _without_effect: ClassVar[tuple[NoEffect, ...]] = (
         NoEffect(
             "spectral_penalty",
@@ -285,6 +237,19 @@ class CVEM(Selector):
             "solver",
             lambda selector: selector.solver == "procrustes",
             "the exact M-step leaves an orthogonal rotation; pass solver='admm'",
+        ),
+        *(
+            NoEffect(
+                parameter,
+                "solver",
+                lambda selector: selector.solver == "admm",
+                f"{user} needs the exact M-step; pass solver='procrustes'",
+            )
+            for parameter, user in (
+                ("schedule", "incremental EM"),
+                ("learning_offset", "partial_fit"),
+                ("learning_decay", "partial_fit"),
+            )
         ),
         NoEffect(
             "tol",
@@ -299,6 +264,7 @@ class CVEM(Selector):
         *,
         solver: Literal["procrustes", "admm"] = "procrustes",
         e_step: Literal["orthogonal", "literal"] = "orthogonal",
+        schedule: Literal["batch", "incremental"] = "batch",
         normalize: Literal["standardize", "center"] | None = "standardize",
         prior_concentration: float | None = None,
         noise_std: float | None = None,
@@ -308,10 +274,13 @@ class CVEM(Selector):
         max_stages: int = 20,
         n_closing_stages: int = 3,
         tol: float = 1e-3,
+        learning_offset: float = 10.0,
+        learning_decay: float = 0.7,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         self.solver = solver
         self.e_step = e_step
+        self.schedule = schedule
         self.normalize = normalize
         self.prior_concentration = prior_concentration
         self.noise_std = noise_std
@@ -321,6 +290,8 @@ class CVEM(Selector):
         self.max_stages = max_stages
         self.n_closing_stages = n_closing_stages
         self.tol = tol
+        self.learning_offset = learning_offset
+        self.learning_decay = learning_decay
         self.cache_bytes = cache_bytes
 
     @property
@@ -331,7 +302,8 @@ class CVEM(Selector):
     def _select(self, rows: Rows, candidates: Candidates, report: Report) -> Selection:
         stages: list[Stage] = []
         settings = self.get_params()
-        del settings["cache_bytes"]
+        for name in ("cache_bytes", *STREAM_CONSTRAINTS):
+            del settings[name]
 
         def on_stage(stage: Stage) -> None:
             stages.append(stage)
@@ -346,17 +318,51 @@ class CVEM(Selector):
             ).converged
         except _StoppedError:
             converged = True  # as far as was asked
-        state = stages[-1].state
-        proba = state.feature_proba
-        units, groups = candidates.column_units, candidates.column_groups
-        return Selection(
-            rank_candidates(proba, units=units, groups=groups),
-            feature_proba=proba,
-            rotation=state.rotation,
-            scale=state.scale,
-            lower_bounds=np.array([stage.bound.total for stage in stages]),
-            converged=converged,
+        bounds = np.array([stage.bound.total for stage in stages])
+        return _selection(stages[-1].state, candidates, bounds, converged)
+
+    @property
+    def _streams(self) -> bool:
+        return self.solver == "procrustes"
+
+    def _learn_batch(
+        self, learned: CVEMStream | None, rows: Rows, candidates: Candidates
+    ) -> tuple[CVEMStream, Selection]:
+        if learned is None:
+            learned = start_cvem_stream(
+                rows,
+                normalize=self.normalize,
+                initial_proba=self.initial_proba,
+                prior_concentration=self.prior_concentration,
+                scale=self.scale,
+                noise_std=self.noise_std,
+            )
+        learned, bound = update_cvem_stream(
+            learned,
+            rows,
+            learning_offset=float(self.learning_offset),
+            learning_decay=float(self.learning_decay),
         )
+        return learned, _selection(learned.state, candidates, np.array([bound.total]))
+
+
+def _selection(
+    state: VariationalState,
+    candidates: Candidates,
+    lower_bounds: Float64Array,
+    converged: bool = True,
+) -> Selection:
+    """Ranking by E[pi], and what was learned."""
+    proba = state.feature_proba
+    units, groups = candidates.column_units, candidates.column_groups
+    return Selection(
+        rank_candidates(proba, units=units, groups=groups),
+        feature_proba=proba,
+        rotation=state.rotation,
+        scale=state.scale,
+        lower_bounds=lower_bounds,
+        converged=converged,
+    )
 
 
 class _StoppedError(Exception):
@@ -387,9 +393,3 @@ def make_selector(selector: Any) -> Selector:
         raise invalid("selector", selector, f"{names}, 'random', or a CVEM, Shared or Greedy")
     selector._check_parameters()
     return selector
-
-
-def _n_columns(candidates: Candidates) -> int:
-    """Columns to keep, whole pairs."""
-    paired = candidates.feature_map.paired
-    return outputs_of(projections_for(candidates.n_outputs, paired), paired)
