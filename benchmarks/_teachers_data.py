@@ -25,7 +25,7 @@ class Dataset:
     load : callable
         Returns inputs and targets; targets of type float are numbers to predict, others classes.
     macs : tuple of int
-        MACs of the maps: those of about 12, 36 and 108 projections at the default density.
+        MACs of the maps: those of about 12, 30 and 72 projections at the default density.
     """
 
     load: Callable[[], tuple[NDArray, NDArray]]
@@ -37,16 +37,16 @@ def stored(name: str, key: str = "X") -> Callable[[], tuple[NDArray, NDArray]]:
     return lambda: (read(name, key)[0], read(name, "y")[0])
 
 
-_FEW_INPUTS = (48, 144, 432)  # masks of 4 inputs
+_FEW_INPUTS = (48, 120, 288)  # masks of 4 inputs
 
 DATASETS = {
-    "HOG": Dataset(stored("digits_hog", "X_hellinger"), (84, 252, 756)),
-    "RAW": Dataset(stored("digits_raw"), (400, 900, 2_700)),
-    "satimage": Dataset(stored("satimage"), (60, 180, 540)),
+    "HOG": Dataset(stored("digits_hog", "X_hellinger"), (84, 210, 504)),
+    "RAW": Dataset(stored("digits_raw"), (400, 750, 1_800)),
+    "satimage": Dataset(stored("satimage"), (60, 150, 360)),
     "letter": Dataset(stored("uci_letter"), _FEW_INPUTS),
     "phoneme": Dataset(stored("suite/phoneme"), _FEW_INPUTS),
     "dry_bean": Dataset(stored("suite/dry_bean"), _FEW_INPUTS),
-    "mfeat_factors": Dataset(stored("suite/mfeat_factors"), (216, 612, 1_836)),
+    "mfeat_factors": Dataset(stored("suite/mfeat_factors"), (216, 510, 1_224)),
     "electricity": Dataset(stored("suite/electricity"), _FEW_INPUTS),
     "pol": Dataset(stored("suite/pol"), _FEW_INPUTS),
     "protein": Dataset(stored("suite/protein"), _FEW_INPUTS),

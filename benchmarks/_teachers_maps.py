@@ -35,7 +35,7 @@ RANDOM = ("random", "random, 2 a mask")
 
 ALPHAS = np.logspace(-2, 4, 13)
 KERNEL_ROWS = 1_000  # test rows of which the kernel error is taken
-N_BOOSTED = 100  # boosted trees of 8 leaves, over all classes
+N_BOOSTED = 50  # boosted trees of 8 leaves, over all classes
 BOOSTING_ROUNDS = 30
 FOREST = {"n_estimators": 20, "max_leaf_nodes": 32, "max_features": "sqrt"}
 """As good as the best of eight: 20, 50 and 100 trees of 8 to 64 leaves, random forests and extra
