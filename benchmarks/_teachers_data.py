@@ -12,8 +12,9 @@ from sklearn.preprocessing import StandardScaler
 
 from datasets import Split, read
 
-MOST_ROWS = 2_000
-"""Most rows for training, and most for testing; smaller sets are halved."""
+TRAINING_ROWS = 1_000
+TEST_ROWS = 2_000
+"""Most rows for training and for testing; smaller sets are halved."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Dataset:
     load : callable
         Returns inputs and targets; targets of type float are numbers to predict, others classes.
     macs : tuple of int
-        MACs of the maps: those of about 12, 30 and 72 projections at the default density.
+        MACs of the maps: those of about 12, 30 and 60 projections at the default density.
     """
 
     load: Callable[[], tuple[NDArray, NDArray]]
@@ -37,16 +38,16 @@ def stored(name: str, key: str = "X") -> Callable[[], tuple[NDArray, NDArray]]:
     return lambda: (read(name, key)[0], read(name, "y")[0])
 
 
-_FEW_INPUTS = (48, 120, 288)  # masks of 4 inputs
+_FEW_INPUTS = (48, 120, 240)  # masks of 4 inputs
 
 DATASETS = {
-    "HOG": Dataset(stored("digits_hog", "X_hellinger"), (84, 210, 504)),
-    "RAW": Dataset(stored("digits_raw"), (400, 750, 1_800)),
-    "satimage": Dataset(stored("satimage"), (60, 150, 360)),
+    "HOG": Dataset(stored("digits_hog", "X_hellinger"), (84, 210, 420)),
+    "RAW": Dataset(stored("digits_raw"), (400, 750, 1_500)),
+    "satimage": Dataset(stored("satimage"), (60, 150, 300)),
     "letter": Dataset(stored("uci_letter"), _FEW_INPUTS),
     "phoneme": Dataset(stored("suite/phoneme"), _FEW_INPUTS),
     "dry_bean": Dataset(stored("suite/dry_bean"), _FEW_INPUTS),
-    "mfeat_factors": Dataset(stored("suite/mfeat_factors"), (216, 510, 1_224)),
+    "mfeat_factors": Dataset(stored("suite/mfeat_factors"), (216, 510, 1_020)),
     "electricity": Dataset(stored("suite/electricity"), _FEW_INPUTS),
     "pol": Dataset(stored("suite/pol"), _FEW_INPUTS),
     "protein": Dataset(stored("suite/protein"), _FEW_INPUTS),
@@ -70,11 +71,11 @@ TINY = {
 
 
 def split_of(dataset: Dataset, seed: int) -> Split:
-    """Random halves of at most ``MOST_ROWS`` rows each, scaled by the training rows."""
+    """Random rows, scaled by the training rows."""
     X, y = dataset.load()
     order = np.random.default_rng(seed).permutation(len(y))
-    n_train = min(MOST_ROWS, len(y) // 2)
-    train, test = order[:n_train], order[n_train : n_train + MOST_ROWS]
+    n_train = min(TRAINING_ROWS, len(y) // 2)
+    train, test = order[:n_train], order[n_train : n_train + TEST_ROWS]
     scaler = StandardScaler().fit(X[train].astype(np.float64))
     if y.dtype.kind == "f":
         y = (y - y[train].mean()) / y[train].std()

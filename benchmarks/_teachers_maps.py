@@ -34,7 +34,7 @@ RANDOM = ("random", "random, 2 a mask")
 """Untrained maps: as the default draws them, and with as many projections a mask as candidates."""
 
 ALPHAS = np.logspace(-2, 4, 13)
-KERNEL_ROWS = 1_000  # test rows of which the kernel error is taken
+KERNEL_ROWS = 500  # test rows of which the kernel error is taken
 N_BOOSTED = 50  # boosted trees of 8 leaves, over all classes
 BOOSTING_ROUNDS = 30
 FOREST = {"n_estimators": 20, "max_leaf_nodes": 32, "max_features": "sqrt"}

@@ -1,6 +1,6 @@
 """Which teacher the features should imitate; docs/teachers.md is made from the results.
 
-    python benchmarks/teachers.py --jobs 2       # about 20 minutes of a core, needs CERF_DATA
+    python benchmarks/teachers.py --jobs 2       # about 10 minutes of a core, needs CERF_DATA
     python benchmarks/render_teachers.py         # tables and picture of docs/teachers.md
 
 Results are kept in benchmarks/results/teachers.json, one record for each dataset, teacher and seed:
