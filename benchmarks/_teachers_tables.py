@@ -10,16 +10,18 @@ from numpy.typing import NDArray
 from _selection_tables import signed, table
 from _teachers_data import DATASETS, NUMBERS, TINY
 from _teachers_maps import RANDOM, SELECTORS, SUPERVISED, TEACHERS, UNTRAINED
+from _teachers_penalty import LEAVE_ONE_OUT, PENALTY_TEACHERS, WHOLE
 
 Results = dict[str, Any]
 
 LABELS, LEAVES = "labels", "forest, leaves"
 
 
-def complete(results: Results) -> Results:
+def complete(
+    results: Results, teachers: tuple[str, ...] = (UNTRAINED, *TEACHERS)
+) -> dict[str, Any]:
     """Return the seeds that were measured for all datasets and teachers, all in one order."""
     known = [name for name in (*DATASETS, *TINY) if name in results]
-    teachers = (UNTRAINED, *TEACHERS)
     seeds = set.intersection(
         *({*results[name].get(teacher, {})} for name in known for teacher in teachers)
     )
@@ -154,6 +156,29 @@ def budgets(results: Results) -> str:
     outputs = untrained(results, names, "outputs").mean(axis=(0, 1))
     header = [f"about {outputs[i]:.0f} outputs" for i in range(n_budgets)]
     return table(["greedy; minus untrained", *header], rows)
+
+
+def penalties(results: Results) -> str:
+    """Scores by the penalty that either choice gives; ``results`` are those of the penalties."""
+    rows = []
+    for name in results:
+        scores = {
+            (teacher, choice): values(results, [name], teacher, choice)[0]
+            for teacher in PENALTY_TEACHERS
+            for choice in (LEAVE_ONE_OUT, WHOLE)
+        }
+        alphas = values(results, [name], LABELS, LEAVE_ONE_OUT, "alpha")[0]
+        others = values(results, [name], LABELS, WHOLE, "alpha")[0]
+        row = [name, f"{np.median(alphas):.2g}", f"{np.median(others):.2g}"]
+        row += [f"{scores[LABELS, choice].mean():.1f}" for choice in (LEAVE_ONE_OUT, WHOLE)]
+        for choice in (LEAVE_ONE_OUT, WHOLE):
+            differences = scores[LABELS, choice] - scores["rff", choice]
+            row.append(signed(differences.mean(), _error(differences)))
+        rows.append(row)
+    short = {LEAVE_ONE_OUT: "features given", WHOLE: "whole pipeline"}
+    header = ["largest budget, greedy", *(f"alpha, {name}" for name in short.values())]
+    header += [f"labels, {name}" for name in short.values()]
+    return table([*header, *(f"labels minus rff, {name}" for name in short.values())], rows)
 
 
 def cost(results: Results) -> str:

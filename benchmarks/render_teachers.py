@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import _teachers_tables as tables
+from _teachers_penalty import PENALTY_TEACHERS
 from _teachers_picture import draw
 
 ROOT = Path(__file__).parents[1]
@@ -40,6 +41,7 @@ def filled(page: str, content: dict[str, Any]) -> str:
     """Page with every piece made anew; each stands between its two markers."""
     results = tables.complete(content["results"])
     texts = {name: make(results) for name, make in PIECES.items()}
+    texts["penalties"] = tables.penalties(tables.complete(content["penalty"], PENALTY_TEACHERS))
     texts["versions"] = versions(content)
     for name, text in texts.items():
         pattern = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"

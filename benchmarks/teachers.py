@@ -27,6 +27,7 @@ import numpy as np
 
 from _teachers_data import DATASETS, TINY, split_of
 from _teachers_maps import TEACHERS, UNTRAINED, measure
+from _teachers_penalty import PENALTY_TEACHERS, measure_penalty
 from experiments.store import look_up, versions, write_json
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,17 +35,20 @@ RESULTS = ROOT / "benchmarks" / "results" / "teachers.json"
 MEASURED = ("src", "cpp", "benchmarks/_teachers_data.py", "benchmarks/_teachers_maps.py")
 """What the results depend on."""
 
-Cell = tuple[str, str, int]
-"""Dataset, teacher, seed."""
+Cell = tuple[str, str, str, int]
+"""Part of the results ("results" or "penalty"), dataset, teacher, seed."""
 
 
 def measure_cell(cell: Cell, deadline: float) -> dict[str, Any] | None:
-    """Measure all selectors and budgets of a cell; None after the deadline."""
+    """Measure all selectors and budgets of a cell, or penalties; None after the deadline."""
     if time.time() > deadline:
         return None
-    name, teacher, seed = cell
+    part, name, teacher, seed = cell
     dataset = (DATASETS | TINY)[name]
-    return measure(teacher, split_of(dataset, seed), dataset.macs, seed)
+    split = split_of(dataset, seed)
+    if part == "penalty":
+        return measure_penalty(teacher, split, dataset.macs[-1], seed)
+    return measure(teacher, split, dataset.macs, seed)
 
 
 def cells(arguments: argparse.Namespace) -> Iterator[Cell]:
@@ -52,8 +56,10 @@ def cells(arguments: argparse.Namespace) -> Iterator[Cell]:
     names = arguments.dataset or [*(TINY if arguments.tiny else DATASETS)]
     for seed in range(arguments.seeds):
         for name in names:
-            for teacher in arguments.teacher or (UNTRAINED, *TEACHERS):
-                yield name, teacher, seed
+            for teacher in (UNTRAINED, *TEACHERS):
+                yield "results", name, teacher, seed
+            for teacher in PENALTY_TEACHERS:
+                yield "penalty", name, teacher, seed
 
 
 def commit() -> str:
@@ -69,8 +75,9 @@ def _git(*arguments: str) -> str:
 
 def keep(content: dict[str, Any], cell: Cell, record: dict[str, Any], path: Path) -> None:
     """Add a record and write the file."""
-    name, teacher, seed = cell
-    content["results"].setdefault(name, {}).setdefault(teacher, {})[str(seed)] = record
+    part, name, teacher, seed = cell
+    records = content.setdefault(part, {}).setdefault(name, {})
+    records.setdefault(teacher, {})[str(seed)] = record
     write_json(path, content)
 
 
@@ -80,9 +87,7 @@ def run(arguments: argparse.Namespace) -> None:
     code = versions() | {"commit": commit()}
     content = json.loads(path.read_text()) if known else {"versions": code, "results": {}}
     todo = [
-        cell
-        for cell in cells(arguments)
-        if look_up(content["results"], (cell[0], cell[1], str(cell[2]))) is None
+        cell for cell in cells(arguments) if look_up(content, (*cell[:3], str(cell[3]))) is None
     ]
     if todo and content["versions"] != code:
         raise SystemExit(
@@ -104,7 +109,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--again", action="store_true", help="forget earlier results")
     parser.add_argument("--dataset", action="append", choices=[*DATASETS, *TINY], help="repeat")
-    parser.add_argument("--teacher", action="append", choices=(UNTRAINED, *TEACHERS), help="repeat")
     parser.add_argument("--seeds", type=int, default=5, help="splits (default 5)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default 1)")
     parser.add_argument("--minutes", type=float, default=np.inf, help="start no cell after these")

@@ -117,7 +117,18 @@ def test_rows_of_encoded_leaves_are_alike_as_often_as_they_share_a_leaf(estimato
     assert rows.nnz == leaves.size
 
 
-def test_tables_and_picture_can_be_made_of_any_results(results, load, tmp_path):
+def test_only_refitted_features_show_that_there_is_nothing_to_learn(load):
+    penalty, split = load("_teachers_penalty"), load("datasets").Split
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(200, 20)), rng.normal(size=200)
+    rows = split(X[:100], noise[:100], X[100:], noise[100:])
+    found = penalty.measure_penalty("labels", rows, 100, 0)
+    given, whole = (found[name] for name in (penalty.LEAVE_ONE_OUT, penalty.WHOLE))
+    assert given["alpha"] < whole["alpha"]
+    assert given["score"] < whole["score"]
+
+
+def test_tables_and_picture_can_be_made_of_any_results(results, tiny, load, tmp_path):
     tables, pieces = load("_teachers_tables"), load("render_teachers").PIECES
     for name, make in pieces.items():
         text = make(results)
@@ -125,6 +136,9 @@ def test_tables_and_picture_can_be_made_of_any_results(results, load, tmp_path):
         for part in text.split("\n\n"):
             widths = {line.count("|") for line in part.splitlines() if line.startswith("|")}
             assert len(widths) <= 1, name
+    penalty = json.loads(tiny.read_text())["penalty"]
+    text = tables.penalties(tables.complete(penalty, ("rff", "labels")))
+    assert len({line.count("|") for line in text.splitlines()}) == 1
     load("_teachers_picture").draw(results, tmp_path / "a.svg")
     assert "labels" in (tmp_path / "a.svg").read_text()
     assert tables.numbers(results) == ["few patients"]
