@@ -82,7 +82,8 @@ def _error(samples: NDArray) -> float:
 
 def _cell(differences: NDArray) -> str:
     mean, seeds, datasets = mean_and_errors(differences)
-    return signed(mean, seeds) + (f" ({datasets:.1f})" if len(differences) > 1 else "")
+    over_datasets = f" ({datasets:.1f})" if len(differences) > 1 else ""
+    return f"{mean:+.2f} ± {seeds:.2f}{over_datasets}"
 
 
 def _won(differences: NDArray) -> str:
@@ -120,16 +121,20 @@ def of_numbers(results: Results) -> str:
 
 
 def selectors(results: Results) -> str:
-    """Selectors with three teachers, minus untrained maps, on the sets of classes."""
-    names = classes(results)
-    chosen = ("rff", "kernel_pca", LABELS, LEAVES)
-    rows = [
-        [selector, *(_cell(above_untrained(results, names, t, selector)) for t in chosen)]
-        for selector in SELECTORS
-    ]
+    """Selectors minus untrained maps, and minus greedy selection, on the sets of classes."""
+    names, compared = classes(results), ("rff", LABELS)
+    rows = []
+    for selector in SELECTORS:
+        row = [_cell(above_untrained(results, names, t, selector)) for t in (*compared, LEAVES)]
+        for teacher in compared:
+            greedy = values(results, names, teacher, "greedy")
+            difference = values(results, names, teacher, selector) - greedy
+            row.append("" if selector == "greedy" else _cell(difference))
+        rows.append([selector, *row])
     control = values(results, names, UNTRAINED, RANDOM[1]) - untrained(results, names)
-    rows.append(["random, 2 projections a mask", _cell(control), "", "", ""])
-    return table(["selector; minus untrained", *chosen], rows)
+    rows.append(["random, 2 projections a mask", _cell(control), "", "", "", ""])
+    header = ["selector", *(f"{name}: minus untrained" for name in (*compared, LEAVES))]
+    return table([*header, *(f"{name}: minus greedy" for name in compared)], rows)
 
 
 def leaves_and_labels(results: Results) -> str:
@@ -169,7 +174,7 @@ def penalties(results: Results) -> str:
         }
         alphas = values(results, [name], LABELS, LEAVE_ONE_OUT, "alpha")[0]
         others = values(results, [name], LABELS, WHOLE, "alpha")[0]
-        row = [name, f"{np.median(alphas):.2g}", f"{np.median(others):.2g}"]
+        row = [name, f"{np.median(alphas):.3g}", f"{np.median(others):.3g}"]
         row += [f"{scores[LABELS, choice].mean():.1f}" for choice in (LEAVE_ONE_OUT, WHOLE)]
         for choice in (LEAVE_ONE_OUT, WHOLE):
             differences = scores[LABELS, choice] - scores["rff", choice]

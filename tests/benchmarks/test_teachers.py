@@ -22,7 +22,7 @@ def tiny(tmp_path_factory, load, call):
     path = tmp_path_factory.mktemp("results") / "teachers.json"
     smaller = {"N_BOOSTED": 10, "BOOSTING_ROUNDS": 3}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(load("_teachers_data"), "TRAINING_ROWS", 80)
+        patch.setattr(load("_teachers_data"), "TRAINING_ROWS", 150)
         for name, value in smaller.items():
             patch.setattr(load("_teachers_maps"), name, value)
         call("teachers", "--tiny", "--seeds", 2, "--output", path)
