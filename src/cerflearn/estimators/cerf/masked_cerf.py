@@ -91,7 +91,8 @@ class MaskedCERF(StreamedFeatureMap):
         ``"kernel_pca"``: of the same kernel, built from at most 1,000 evenly spread rows.
         ``"labels"``: one-hot classes or centred targets; ``fit`` then needs y. An estimator is
         cloned and fitted on X and y (``FrozenEstimator`` keeps its fit), and its ``transform``
-        used, or ``decision_function``, ``predict_proba`` or a regressor's ``predict``.
+        used, or ``decision_function``, ``predict_proba`` or a regressor's ``predict``. With
+        classes to predict, ``"labels"`` was the best of eleven teachers (docs/teachers.md).
     selector : {"greedy", "shared", "cvem", "random"}, Greedy, Shared or CVEM, default="greedy"
         How outputs are chosen. ``"greedy"``: one after the other, the one that lowers the error
         of regressing the teacher on all chosen most. ``"shared"``: one selection for all samples,
