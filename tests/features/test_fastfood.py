@@ -10,7 +10,7 @@ from scipy.linalg import hadamard
 from scipy.stats import kstest, norm
 from scipy.stats import t as student
 
-from cerflearn.features.fastfood import draw_blocks, materialise, padded_size
+from cerflearn.features.fastfood import SHAREABLE, draw_blocks, materialise, padded_size
 from cerflearn.spectral import Cauchy, Gaussian, GaussianMixture, Laplace, Product, StudentT
 from oracle.laws import fastfood_matrix
 
@@ -23,19 +23,19 @@ def test_padded_size_is_the_next_power_of_two(n_features, size):
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 5, 8, 13])
-@pytest.mark.parametrize("shared_signs", [False, True])
+@pytest.mark.parametrize("share", [(), ("signs",), ("permutation",), ("scales",), SHAREABLE])
 @pytest.mark.parametrize("with_centres", [False, True])
-def test_materialised_blocks_are_the_explicit_product(n_features, shared_signs, with_centres):
+def test_materialised_blocks_are_the_explicit_product(n_features, share, with_centres):
     rng = np.random.default_rng(n_features)
     centres = rng.normal(size=(3, n_features)) if with_centres else None
-    blocks = draw_blocks(3, n_features, StudentT(0.7, 3), rng, shared_signs, centres)
-    assert len(blocks.signs) == (1 if shared_signs else 3)
+    blocks = draw_blocks(3, n_features, StudentT(0.7, 3), rng, share, centres)
+    parts = {"signs": blocks.signs, "permutation": blocks.permutation, "scales": blocks.row_scale}
+    for name, array in parts.items():
+        assert len(array) == (1 if name in share else 3)
     expected = []
     for j in range(3):
-        signs = blocks.signs[0 if shared_signs else j]
-        V = fastfood_matrix(
-            signs, blocks.gaussian_diag[j], blocks.permutation[j], blocks.row_scale[j]
-        )[:, :n_features]
+        signs, permutation, scales = (array[j % len(array)] for array in parts.values())
+        V = fastfood_matrix(signs, blocks.gaussian_diag[j], permutation, scales)[:, :n_features]
         expected.append(V.T if centres is None else V.T + centres[j][:, None])
     frequencies = materialise(blocks)
     assert frequencies.shape == (n_features, 3 * padded_size(n_features))
