@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import _blocked_tables as tables
 from _blocked_rules import RIVALS, WEIGHTS
 from _blocked_tables import TRUTHS, WEIGHT_NAMES, Results, Table2, readings_of
 from _blocked_text import ANSWERS, BACKGROUND, CELLS_TITLE, HEADING, SEARCH, TABLES_HEADING
+from experiments import table2_page
 from experiments.blocked_protocol import MEANINGS
+from experiments.store import Store, path_of
+
+PICTURE = "blocked.svg"
+"""In the folder of the pages."""
+
+
+def draw_picture(path: Path) -> None:
+    """Draw the errors of all cells, as the experiments have them."""
+    table2_page.draw(Store(path_of("table2", "full")).results, path)
 
 
 def conclusion(results: Results, table2: Table2) -> str:

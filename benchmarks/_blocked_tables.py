@@ -248,7 +248,7 @@ def variant_table(results: Results) -> str:
             variants = {
                 "whole blocks": (plain, {}),
                 "single outputs": (results["variants"], {"select": "outputs"}),
-                "shared signs": (results["variants"], {"shared_signs": True}),
+                "shared signs": (results["variants"], {"share": ["signs"]}),
             }
             for label, (records, change) in variants.items():
                 group = [

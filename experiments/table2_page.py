@@ -78,7 +78,7 @@ def same_order(difference: Mean, cell: Cell) -> bool:
 
 def section(results: Results, config: Config, folder: Path) -> str:
     """Return everything in the order in which it is read."""
-    _draw(results, folder / PICTURE)
+    draw(results, folder / PICTURE)
     parts = [_protocol(config)]
     parts.append(f"![Errors of the cells, equal and NNLS weights]({PICTURE})")
     parts += ["## All methods", bullets(f"{s}: {MEANING[s]}" for s in config["sides"])]
@@ -164,7 +164,8 @@ def _cost_row(seeds: Results, fraction: str, side: str) -> list[str]:
     return [fraction, side, *sizes, shown, f"{found['seconds']:.2f}"]
 
 
-def _draw(results: Results, path: Path) -> None:
+def draw(results: Results, path: Path) -> None:
+    """Draw the errors of CERF and of blocked RFF in all cells."""
     figure, axes = new_figure(1, 2, width=6.0, height=4.4)
     places = np.arange(len(cells(results)))
     styles = {
