@@ -47,11 +47,13 @@ class Grid:
     other_scales: tuple[float, ...] = (1.0, 3.0)
     other_units: tuple[float, ...] = (1 / 8, 1 / 2, 1.0)
     other_spreads: tuple[float, ...] = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+    gapless_spreads: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0)
     normalizations: tuple[str | None, ...] = ("standardize", "center", None)
     searched_seeds: int = 2
     tuning_seeds: int = 3
     seeds: int = 5
-    literal_seeds: int = 2  # a fit takes about a minute
+    paper_seeds: int = 3
+    literal_seeds: int = 1  # a fit takes about a minute
     share_seeds: int = 20
     tuning_rows: tuple[int, int] = (1000, 500)  # to train and to test
     rows: tuple[int, int] = (1000, 1000)
@@ -68,11 +70,13 @@ QUICK = Grid(
     other_scales=(1.0,),
     other_units=(1.0,),
     other_spreads=(1.0,),
+    gapless_spreads=(1.0,),
     normalizations=("center",),
     searched_seeds=1,
     tuning_seeds=1,
     seeds=2,
-    literal_seeds=2,
+    paper_seeds=2,
+    literal_seeds=1,
     share_seeds=2,
     tuning_rows=(60, 40),
     rows=(60, 40),
@@ -134,7 +138,11 @@ def listed(seeds: list[Any]) -> Any:
 
 
 def n_seeds(stage: str, grid: Grid) -> int:
-    named = {"searched": grid.searched_seeds, "literal_cells": grid.literal_seeds}
+    named = {
+        "searched": grid.searched_seeds,
+        "paper_cells": grid.paper_seeds,
+        "literal_cells": grid.literal_seeds,
+    }
     return named.get(stage, grid.seeds if stage.endswith("cells") else grid.tuning_seeds)
 
 
@@ -195,24 +203,24 @@ def other_readings(grid: Grid, reading: Reading) -> list[Reading]:
 def other_tasks(grid: Grid, chosen: dict[str, Any]) -> Iterator[Task]:
     """CERF's spreads in other readings."""
     for reading in other_readings(grid, Reading(**chosen["reading"])):
-        yield from spread_tasks("others", grid, chosen, reading)
+        yield from spread_tasks("others", grid.other_spreads, chosen, reading)
 
 
 def spread_tasks(
-    stage: str, grid: Grid, chosen: dict[str, Any], reading: Reading
+    stage: str, spreads: tuple[float, ...], chosen: dict[str, Any], reading: Reading
 ) -> Iterator[Task]:
     """CERF's spreads in a reading, the rest as chosen."""
     for row in rows_of(stage):
         for weights in WEIGHTS:
             side = Side(**chosen["sides"][row.law][weights]["cerf"])
-            for spread in grid.other_spreads:
+            for spread in spreads:
                 yield Task(stage, row, replace(side, spread=spread), reading, (weights,))
 
 
 def gapless_tasks(grid: Grid, chosen: dict[str, Any]) -> Iterator[Task]:
     """On satimage in the reading that is nearest without the gap between CERF and blocked RFF."""
     reading = Reading(**chosen["gapless"]["reading"])
-    yield from spread_tasks("gapless", grid, chosen, reading)
+    yield from spread_tasks("gapless", grid.gapless_spreads, chosen, reading)
     for row in rows_of("gapless"):
         for weights in WEIGHTS:
             rival = Side(**chosen["sides"][row.law][weights]["fastfood"])
@@ -231,19 +239,11 @@ def gapless_cell_tasks(chosen: dict[str, Any]) -> Iterator[Task]:
 
 def paper_tasks(chosen: dict[str, Any]) -> Iterator[Task]:
     """Table 2 in the paper's setting, with the spreads of CERF and equal weights."""
-    for case in (chosen, chosen["gapless"]):
-        for row in rows_of("paper_cells"):
-            for kind in ("paper", "paper_rff"):
-                yield Task(
-                    "paper_cells",
-                    row,
-                    paper_side(kind, case, row),
-                    Reading(**case["reading"]),
-                    ("equal",),
-                )
-    for row in rows_of("literal_cells"):
-        side = paper_side("literal", chosen, row)
-        yield Task("literal_cells", row, side, Reading(**chosen["reading"]), ("equal",))
+    stages = {"paper": "paper_cells", "paper_rff": "paper_cells", "literal": "literal_cells"}
+    for kind, stage in stages.items():
+        for row in rows_of(stage):
+            side = paper_side(kind, chosen, row)
+            yield Task(stage, row, side, Reading(**chosen["reading"]), ("equal",))
 
 
 def paper_side(kind: str, case: dict[str, Any], row: Row) -> Side:
