@@ -57,6 +57,7 @@ def measure(grid: Grid, results: Results, stop: float, save: Any) -> bool:
 
 def note_commit(results: Results, stage: str) -> None:
     """Name the version of the code that a stage was measured with; several, if it went on."""
+    results["versions"] = versions()
     commits = results.setdefault("commits", {}).setdefault(stage, [])
     if commit() not in commits:
         commits.append(commit())
@@ -80,7 +81,7 @@ def versions() -> dict[str, str]:
 
 
 def save(results: Results) -> None:
-    results |= {"versions": versions(), "grid": asdict(Grid())}
+    results["grid"] = asdict(Grid())
     RESULTS.write_text(json.dumps(results, separators=(",", ":")) + "\n")
 
 

@@ -79,6 +79,36 @@ def test_row_norms_are_the_drawn_radii(law):
     assert kstest(norms, reference).pvalue > 1e-3
 
 
+@pytest.mark.parametrize(
+    ("share", "follows"), [((), True), (("signs", "permutation"), True), (SHAREABLE, False)]
+)
+def test_rows_follow_the_law_unless_all_blocks_share_their_scales(share, follows):
+    law = Gaussian(0.8)
+    frequencies = materialise(draw_blocks(2_000, 16, law, np.random.default_rng(0), share))
+    reference = np.linalg.norm(law.sample(16, 2_000, np.random.default_rng(1)), axis=0)
+    pvalues = [
+        kstest(np.linalg.norm(frequencies[:, i::16], axis=0), reference).pvalue for i in range(4)
+    ]
+    assert (min(pvalues) > 1e-3) if follows else (max(pvalues) < 1e-6)
+
+
+def test_shared_scales_raise_the_kernel_error_and_shared_signs_and_permutation_do_not():
+    law, X = Gaussian(0.25), np.random.default_rng(1).normal(size=(60, 16))
+
+    def error(share, seed):
+        frequencies = materialise(draw_blocks(32, 16, law, np.random.default_rng(seed), share))
+        phases = X @ frequencies
+        gram = np.cos(phases[:, None] - phases[None]).mean(axis=2)
+        return np.abs(gram - law.kernel(X)).mean()
+
+    own, both, scales = (
+        np.mean([error(share, seed) for seed in range(20)])
+        for share in ((), ("signs", "permutation"), SHAREABLE)
+    )
+    assert both < 1.1 * own  # measured: equal up to noise
+    assert scales > 1.25 * own  # measured: 1.5
+
+
 @pytest.mark.parametrize("n_features", [3, 8])
 @pytest.mark.parametrize(
     ("law", "marginal"),
