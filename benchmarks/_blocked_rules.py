@@ -160,7 +160,7 @@ def best_sides(records: list[Record]) -> Record:
 
 
 def other_readings(records: list[Record], sides: Record) -> list[Record]:
-    """Sides in other readings: as chosen, but for CERF's spreads, which are chosen there."""
+    """Sides in other readings: as chosen, but for what was tried there: CERF's spreads."""
     found: list[Record] = []
     for record in records:
         if record["reading"] not in (other["reading"] for other in found):
@@ -169,10 +169,13 @@ def other_readings(records: list[Record], sides: Record) -> list[Record]:
         own = [r for r in records if r["reading"] == other["reading"]]
         for law in laws_of(own):
             for weights in WEIGHTS:
-                here = [r for r in of_law(own, law) if weights in r["weights"]]
-                tried = [r for r in here if KINDS["cerf"](r["side"])]
-                if tried:  # measured yet
-                    spread = best(by_side(tried), weights, lambda _: True)
-                    pair = {"cerf": spread, "fastfood": sides[law][weights]["fastfood"]}
-                    other["sides"].setdefault(law, {})[weights] = pair
+                groups = by_side(r for r in of_law(own, law) if weights in r["weights"])
+                pair = {
+                    name: best(groups, weights, KINDS[name])
+                    for name in ("cerf", "fastfood")
+                    if any(KINDS[name](group[0]["side"]) for group in groups)
+                }
+                if "cerf" in pair:  # measured yet
+                    rival = {"fastfood": sides[law][weights]["fastfood"]}
+                    other["sides"].setdefault(law, {})[weights] = rival | pair
     return found

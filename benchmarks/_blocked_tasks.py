@@ -203,28 +203,30 @@ def other_readings(grid: Grid, reading: Reading) -> list[Reading]:
 def other_tasks(grid: Grid, chosen: dict[str, Any]) -> Iterator[Task]:
     """CERF's spreads in other readings."""
     for reading in other_readings(grid, Reading(**chosen["reading"])):
-        yield from spread_tasks("others", grid.other_spreads, chosen, reading)
-
-
-def spread_tasks(
-    stage: str, spreads: tuple[float, ...], chosen: dict[str, Any], reading: Reading
-) -> Iterator[Task]:
-    """CERF's spreads in a reading, the rest as chosen."""
-    for row in rows_of(stage):
-        for weights in WEIGHTS:
-            side = Side(**chosen["sides"][row.law][weights]["cerf"])
-            for spread in spreads:
-                yield Task(stage, row, replace(side, spread=spread), reading, (weights,))
+        for row in rows_of("others"):
+            for weights in WEIGHTS:
+                side = Side(**chosen["sides"][row.law][weights]["cerf"])
+                for spread in grid.other_spreads:
+                    law = replace(side, spread=spread)
+                    yield Task("others", row, law, reading, (weights,))
 
 
 def gapless_tasks(grid: Grid, chosen: dict[str, Any]) -> Iterator[Task]:
-    """On satimage in the reading that is nearest without the gap between CERF and blocked RFF."""
+    """On satimage in the reading that is nearest without the gap between CERF and blocked RFF.
+
+    With equal weights the normalisation of both is chosen there too: errors depend on it.
+    """
     reading = Reading(**chosen["gapless"]["reading"])
-    yield from spread_tasks("gapless", grid.gapless_spreads, chosen, reading)
     for row in rows_of("gapless"):
         for weights in WEIGHTS:
-            rival = Side(**chosen["sides"][row.law][weights]["fastfood"])
-            yield Task("gapless", row, rival, reading, (weights,))
+            ours, theirs = (
+                Side(**chosen["sides"][row.law][weights][name]) for name in ("cerf", "fastfood")
+            )
+            sides = [replace(ours, spread=spread) for spread in grid.gapless_spreads] + [theirs]
+            if weights == "equal":
+                sides = [replace(s, normalize=n) for n in grid.normalizations for s in sides]
+            for side in sides:
+                yield Task("gapless", row, side, reading, (weights,))
 
 
 def gapless_cell_tasks(chosen: dict[str, Any]) -> Iterator[Task]:
