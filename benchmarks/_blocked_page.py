@@ -63,6 +63,7 @@ def conclusion(results: Results, table2: Table2) -> str:
         paper=setting.paper_wins(results, "paper", "fastfood"),
         paper_scaled=setting.paper_wins(results, "paper", "fastfood", "scaled"),
         paper_own=setting.paper_wins(results, "paper", "paper_rff"),
+        paper_own_scaled=setting.paper_wins(results, "paper", "paper_rff", "scaled"),
         paper_cerf=setting.paper_wins(results, "paper", "cerf"),
         paper_macs=setting.paper_macs(results, "paper", FRACTIONS[0]),
         paper_rff_macs=setting.paper_macs(results, "paper_rff", FRACTIONS[0]),
