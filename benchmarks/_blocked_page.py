@@ -104,7 +104,6 @@ def _answers(results: Results) -> list[str]:
         name = WEIGHT_NAMES[weights]
         parts.append(f"### {name[0].upper()}{name[1:]}, errors to the teacher's Gram matrix")
         parts.append(tables.answer_table(table2, weights))
-    parts += ["### In the paper's setting, equal weights", setting.paper_table(results)]
     return [*parts, BACKGROUND]
 
 
