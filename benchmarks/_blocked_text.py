@@ -46,10 +46,10 @@ ANSWERS = """
   [table](blocked_tables.md#in-the-papers-setting)) CERF is below the table's blocked RFF in
   {paper} of {cells} cells ({paper_scaled} after one factor c), below blocked RFF in the same
   setting in {paper_own} ({paper_own_scaled} after one factor c), and below the table's CERF in
-  {paper_cerf}. Masks save no MACs here: blocks with masks of their own cannot share H B x, so that
-  blocked RFF in that setting has {paper_rff_macs:,} MACs where CERF has {paper_macs:,}. As printed
-  (`literal=True`, one fold: S shared too, nothing standardised) CERF is below blocked RFF in
-  {literal} cells and below the corrected setting in {literal_paper}.
+  {paper_cerf} cells. Masks save no MACs here: blocks with masks of their own cannot share H B x,
+  so that blocked RFF in that setting has {paper_rff_macs:,} MACs where CERF has {paper_macs:,}. As
+  printed (`literal=True`, one fold: S shared too, nothing standardised) CERF is below blocked RFF
+  in {literal} cells and below the corrected setting in {literal_paper}.
 - **Stronger rivals.** CERF's advantage over P0 is its width: if the width of blocked RFF is chosen
   on satimage too, CERF is below it in {rescaled} of {cells} cells with equal weights and in
   {rescaled_nnls} with NNLS weights. CERF is below both blocked RFF and dense RFF of equal MACs in
