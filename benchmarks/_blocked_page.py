@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import _blocked_paper as setting
 import _blocked_tables as tables
 from _blocked_rules import RIVALS, WEIGHTS
 from _blocked_tables import TRUTHS, WEIGHT_NAMES, Results, Table2, readings_of
-from _blocked_text import ANSWERS, BACKGROUND, CELLS_TITLE, HEADING, SEARCH, TABLES_HEADING
-from experiments.blocked_protocol import MEANINGS
+from _blocked_text import (
+    ANSWERS,
+    BACKGROUND,
+    CELLS_TITLE,
+    FURTHER,
+    GAPLESS,
+    HEADING,
+    PAPER_SETTING,
+    SEARCH,
+    SHARES,
+    TABLES_HEADING,
+)
+from experiments import table2_page
+from experiments.blocked_protocol import FRACTIONS, MEANINGS
+from experiments.page import provenance
+from experiments.store import Store, path_of
+
+PICTURE = "blocked.svg"
+"""In the folder of the pages."""
+
+
+def draw_picture(path: Path) -> None:
+    """Draw the errors of all cells, as the experiments have them."""
+    table2_page.draw(Store(path_of("table2", "full")).results, path)
 
 
 def conclusion(results: Results, table2: Table2) -> str:
     """Text with the counts of the tables in it."""
-    chosen = results["chosen"]["reading"]
+    chosen, gapless = (results["chosen"]["reading"], results["chosen"]["gapless"]["reading"])
     scales, units, printed = [], [], []
     for reading in readings_of(results)[1:]:
+        if reading == gapless:
+            continue
         there = Table2(results, reading)
         won, weighted = (there.wins(w, "teacher", ("fastfood",)) for w in WEIGHTS)
         if reading["meaning"] != chosen["meaning"]:
@@ -22,7 +49,26 @@ def conclusion(results: Results, table2: Table2) -> str:
             scales.append(f"{won} and {weighted} at {reading['p2_scale']:g}")
         else:
             units.append(f"{won} and {weighted} at {reading['unit']:g}")
+    satimage, nearest = setting.GaplessSatimage(results), Table2(results, gapless)
     return ANSWERS.format(
+        gapless_unit=gapless["unit"],
+        gapless_p2=gapless["p2_scale"],
+        searched=setting.searched_wins(results, chosen)[0],
+        searched_gapless=setting.searched_wins(results, gapless)[0],
+        satimage_cells=len(satimage.cells),
+        satimage_equal=satimage.wins("equal"),
+        satimage_nnls=satimage.wins("nnls"),
+        gapless_equal=nearest.wins("equal", "teacher", ("fastfood",)),
+        gapless_nnls=nearest.wins("nnls", "teacher", ("fastfood",)),
+        paper=setting.paper_wins(results, "paper", "fastfood"),
+        paper_scaled=setting.paper_wins(results, "paper", "fastfood", "scaled"),
+        paper_own=setting.paper_wins(results, "paper", "paper_rff"),
+        paper_own_scaled=setting.paper_wins(results, "paper", "paper_rff", "scaled"),
+        paper_cerf=setting.paper_wins(results, "paper", "cerf"),
+        paper_macs=setting.paper_macs(results, "paper", FRACTIONS[0]),
+        paper_rff_macs=setting.paper_macs(results, "paper_rff", FRACTIONS[0]),
+        literal=setting.paper_wins(results, "literal", "fastfood"),
+        literal_paper=setting.paper_wins(results, "literal", "paper"),
         printed=", ".join(printed),
         cells=len(tables.CELLS),
         **chosen,
@@ -53,6 +99,7 @@ def pages(results: Results) -> dict[str, str]:
 def _answers(results: Results) -> list[str]:
     table2 = Table2(results, results["chosen"]["reading"])
     parts = [HEADING, "## Results", conclusion(results, table2), tables.count_table(table2)]
+    parts.append(f"![Errors of the cells, equal and NNLS weights]({PICTURE})")
     for weights in WEIGHTS:
         name = WEIGHT_NAMES[weights]
         parts.append(f"### {name[0].upper()}{name[1:]}, errors to the teacher's Gram matrix")
@@ -68,16 +115,31 @@ def _tables(results: Results) -> list[str]:
         for truth in TRUTHS:
             title = f"### {name[0].upper()}{name[1:]}, against {TRUTHS[truth]}"
             parts += [title, tables.cell_table(table2, weights, truth)]
-    parts.append("## Other readings of the parameters")
-    for other in chosen["others"]:
-        reading = other["reading"]
+    parts += [PAPER_SETTING, setting.paper_cost_table(results), setting.paper_table(results)]
+    experiment = Store(path_of("table2", "full"))
+    parts += [FURTHER, table2_page.section(experiment.results, experiment.config)]
+    parts.append(provenance("table2", experiment))
+    parts += [*_readings(results), SEARCH, "### Distance to the paper's table"]
+    parts += ["With the gap between CERF and RFF:", tables.distance_table(results, with_gap=True)]
+    parts += ["Without it:", tables.distance_table(results, with_gap=False)]
+    parts += ["### With CVEM", tables.learned_table(results)]
+    parts += ["### Whole blocks, single outputs, shared signs", tables.variant_table(results)]
+    parts += [SHARES, setting.share_table(results)]
+    versions = ", ".join(f"{name} {value}" for name, value in results["versions"].items())
+    made = f"Made by `make bench-blocked` with {versions}. Commit of each stage: "
+    return [*parts, made + setting.commit_list(results) + "."]
+
+
+def _readings(results: Results) -> list[str]:
+    """Table 2 in other readings."""
+    chosen, parts = results["chosen"], ["## Other readings of the parameters"]
+    for case in (chosen["gapless"], *chosen["others"]):
+        reading = case["reading"]
         title = f"### Unit {reading['unit']:g}, P2 of scale {reading['p2_scale']:g}"
         parts += [f"{title}, against the teacher's Gram matrix"]
+        if case is chosen["gapless"]:
+            parts += [GAPLESS, setting.GaplessSatimage(results).table()]
         parts += [tables.pair_table(Table2(results, reading))]
     lines = [f"- {name}: {text}." for name, text in MEANINGS.items()]
     parts += ["### Cells in which CERF is below blocked RFF, in all readings", "\n".join(lines)]
-    parts += [tables.other_cases(results), SEARCH, "### Distance to the paper's table"]
-    parts += [tables.distance_table(results)]
-    parts += ["### With CVEM", tables.learned_table(results)]
-    parts += ["### Whole blocks, single outputs, shared signs", tables.variant_table(results)]
-    return parts
+    return [*parts, tables.other_cases(results)]

@@ -83,14 +83,17 @@ KINDS: dict[str, Callable[[Record], bool]] = {
 """Sides; "fastfood" keeps P0's parameter, "rescaled" has the width that is best for it."""
 
 
-def distance_to_paper(searched: list[Record], unit: float, p2_scale: float) -> float:
+def distance_to_paper(
+    searched: list[Record], unit: float, p2_scale: float, *, with_gap: bool = True
+) -> float:
     """Distance of the errors on satimage to those printed for digits-raw, with equal weights.
 
     Root mean square of the differences of logarithms over CERF and RFF, Gauss and Cauchy, a
     parameter and its double, and the fractions K'/K, less their mean: the paper's errors are
-    normalised by a number that it does not give.
+    normalised by a number that it does not give. Without the gap between CERF and RFF: less the
+    mean of each method, so that who is below whom does not count.
     """
-    gaps = []
+    gaps: dict[str, list[float]] = {"cerf": [], "fastfood": []}
     for law in laws_of(searched):
         parameters = sorted(p for data, p1, p in PAPER if (data, p1) == ("raw", law))
         places = {times * unit: PAPER["raw", law, p] for times, p in enumerate(parameters, 1)}
@@ -99,14 +102,16 @@ def distance_to_paper(searched: list[Record], unit: float, p2_scale: float) -> f
             for r in of_law(searched, law)
             if r["reading"]["p2_scale"] == p2_scale and r["row"]["parameter"] in places
         ]
-        for place, kind in enumerate(("cerf", "fastfood")):
+        for place, kind in enumerate(gaps):
             errors = errors_of(best_group(by_side(here), "equal", KINDS[kind]), "equal")
-            gaps += [
+            gaps[kind] += [
                 np.log(errors[law, parameter, fraction] / printed[FRACTIONS.index(fraction)][place])
                 for parameter, printed in places.items()
                 for fraction in FRACTIONS
             ]
-    return float(np.std(gaps))
+    if with_gap:
+        return float(np.std(gaps["cerf"] + gaps["fastfood"]))
+    return float(np.sqrt(np.mean([np.var(values) for values in gaps.values()])))
 
 
 def searched_readings(searched: list[Record]) -> list[tuple[float, float]]:
@@ -117,10 +122,10 @@ def searched_readings(searched: list[Record]) -> list[tuple[float, float]]:
     return [(unit, scale) for unit in units for scale in scales]
 
 
-def choose_reading(searched: list[Record]) -> Record:
+def choose_reading(searched: list[Record], *, with_gap: bool = True) -> Record:
     """Choose the unit and the scale of P2 that bring satimage nearest to the paper's table."""
     readings = searched_readings(searched)
-    unit, p2_scale = min(readings, key=lambda r: distance_to_paper(searched, *r))
+    unit, p2_scale = min(readings, key=lambda r: distance_to_paper(searched, *r, with_gap=with_gap))
     return {"p2_scale": p2_scale, "unit": unit, "meaning": "median"}
 
 
@@ -131,6 +136,9 @@ def choices(results: Record) -> Record:
     if learned:
         chosen["sides"] = {law: best_sides(of_law(learned, law)) for law in laws_of(learned)}
         chosen["others"] = other_readings(results.get("others", []), chosen["sides"])
+        gapless = choose_reading(results["searched"], with_gap=False)
+        found = other_readings(results.get("gapless", []), chosen["sides"])
+        chosen["gapless"] = found[0] if found else {"reading": gapless, "sides": {}}
     return chosen
 
 
@@ -152,7 +160,7 @@ def best_sides(records: list[Record]) -> Record:
 
 
 def other_readings(records: list[Record], sides: Record) -> list[Record]:
-    """Sides in other readings: as chosen, but for CERF's spreads, which are chosen there."""
+    """Sides in other readings: as chosen, but for what was tried there: CERF's spreads."""
     found: list[Record] = []
     for record in records:
         if record["reading"] not in (other["reading"] for other in found):
@@ -161,9 +169,13 @@ def other_readings(records: list[Record], sides: Record) -> list[Record]:
         own = [r for r in records if r["reading"] == other["reading"]]
         for law in laws_of(own):
             for weights in WEIGHTS:
-                tried = [r for r in of_law(own, law) if weights in r["weights"]]
-                if tried:  # measured yet
-                    spread = best(by_side(tried), weights, lambda _: True)
-                    pair = {"cerf": spread, "fastfood": sides[law][weights]["fastfood"]}
-                    other["sides"].setdefault(law, {})[weights] = pair
+                groups = by_side(r for r in of_law(own, law) if weights in r["weights"])
+                pair = {
+                    name: best(groups, weights, KINDS[name])
+                    for name in ("cerf", "fastfood")
+                    if any(KINDS[name](group[0]["side"]) for group in groups)
+                }
+                if "cerf" in pair:  # measured yet
+                    rival = {"fastfood": sides[law][weights]["fastfood"]}
+                    other["sides"].setdefault(law, {})[weights] = rival | pair
     return found

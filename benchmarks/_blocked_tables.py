@@ -34,14 +34,20 @@ TRUTHS = {"teacher": "the teacher's Gram matrix", "exact": "the exact kernel"}
 CELLS: list[Cell] = [(row, f) for row in TABLE if row.data != "satimage" for f in FRACTIONS]
 
 
+def measured_cells(results: Results) -> list[dict[str, Any]]:
+    """Return the records of the twelve cells, in all readings."""
+    return [*results["cells"], *results["gapless_cells"]]
+
+
 class Table2:
     """Errors of the sides in one reading."""
 
     def __init__(self, results: Results, reading: dict[str, Any]) -> None:
         chosen = results["chosen"]
-        others = (other["sides"] for other in chosen["others"] if other["reading"] == reading)
-        self.sides = next(others, chosen["sides"])
-        self.records = [r for r in results["cells"] if r["reading"] == reading]
+        cases = (chosen, *chosen["others"], chosen["gapless"])
+        found = (case["sides"] for case in cases if case["reading"] == reading)
+        self.sides = next(found, chosen["sides"])
+        self.records = [r for r in measured_cells(results) if r["reading"] == reading]
 
     def record(self, name: str, row: Row, weights: str) -> dict[str, Any]:
         fitted = "nnls" if weights == "nnls" else "equal"
@@ -73,6 +79,8 @@ class Table2:
 
 
 def with_error(values: Any) -> str:
+    if len(values) == 1:
+        return f"{values[0]:.1f}"
     spread = values.std(ddof=1) / np.sqrt(len(values))
     return f"{values.mean():.1f} ± {spread:.1f}"
 
@@ -162,7 +170,7 @@ def count_table(table2: Table2) -> str:
 def readings_of(results: Results) -> list[dict[str, Any]]:
     """Return the readings in which the cells were measured, the chosen one first."""
     found: list[dict[str, Any]] = [results["chosen"]["reading"]]
-    for record in results["cells"]:
+    for record in measured_cells(results):
         if record["reading"] not in found:
             found.append(record["reading"])
     return found
@@ -203,14 +211,15 @@ def pair_table(table2: Table2) -> str:
     return table(["data", "P1", "parameter", "K'/K", *header], rows)
 
 
-def distance_table(results: Results) -> str:
+def distance_table(results: Results, *, with_gap: bool) -> str:
     """Distance to the paper's table by unit and scale of P2; the least in bold."""
     searched = results["searched"]
-    distances = {r: distance_to_paper(searched, *r) for r in searched_readings(searched)}
+    distances = {
+        r: distance_to_paper(searched, *r, with_gap=with_gap) for r in searched_readings(searched)
+    }
     units, scales = (list(dict.fromkeys(r[i] for r in distances)) for i in (0, 1))
     shown = {r: f"{distance:.3f}" for r, distance in distances.items()}
-    chosen = results["chosen"]["reading"]
-    least = chosen["unit"], chosen["p2_scale"]
+    least = min(distances, key=lambda r: distances[r])
     shown[least] = f"**{shown[least]}**"
     rows = [[f"{unit:g}", *(shown[unit, scale] for scale in scales)] for unit in units]
     return table(["unit", *(f"P2 = {scale:g}" for scale in scales)], rows)
@@ -248,7 +257,7 @@ def variant_table(results: Results) -> str:
             variants = {
                 "whole blocks": (plain, {}),
                 "single outputs": (results["variants"], {"select": "outputs"}),
-                "shared signs": (results["variants"], {"shared_signs": True}),
+                "shared signs": (results["variants"], {"share": ["signs"]}),
             }
             for label, (records, change) in variants.items():
                 group = [

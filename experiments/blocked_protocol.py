@@ -104,10 +104,7 @@ TABLE = (
 )
 
 
-class PrintedBlocks(BlockedCERF):
-    """Blocks as the paper has them: offsets of a block are independent."""
-
-    _spaced_offsets = False
+IN_THE_PAPERS_SETTING = ("paper", "literal", "paper_rff")
 
 
 @dataclass(frozen=True)
@@ -116,7 +113,9 @@ class Side:
 
     ``kind``: "cerf", Fastfood blocks around centres drawn from P0; "fastfood", blocks of P0
     itself, or of the isotropic Cauchy law where P0 is Cauchy; "dense", unstructured frequencies of
-    P0, as many as fit the MACs of "cerf". ``factor`` multiplies P0's frequencies.
+    P0, as many as fit the MACs of "cerf"; "paper" and "literal", ``BlockedCERF.paper_setting``, the
+    latter as printed; "paper_rff", blocks of P0 in that setting, without masks. ``factor``
+    multiplies P0's frequencies.
     """
 
     kind: str
@@ -125,12 +124,14 @@ class Side:
     scale_spread: float = 0.0
     factor: float = 1.0
     select: str = "blocks"
-    shared_signs: bool = False
+    share: tuple[str, ...] = ()
     selector: str = "cvem"
     spaced_offsets: bool = True
 
     def estimator(self, law: SpectralLaw, n_columns: int, macs: int, **learning: Any) -> Any:
         """Estimator, not fitted, that keeps ``n_columns`` columns; a dense one within ``macs``."""
+        if self.kind in IN_THE_PAPERS_SETTING:
+            return self._in_the_papers_setting(law, n_columns, **learning)
         law = law.rescaled(self.factor)
         parameters: dict[str, Any] = {"paired": False, "selector": self.made_selector(), **learning}
         if self.selector != "random":
@@ -141,14 +142,29 @@ class Side:
         parameters |= {
             "n_components": n_columns,
             "unit": {"blocks": "block", "outputs": "output"}[self.select],
-            "shared_signs": self.shared_signs,
+            "share": tuple(self.share),
+            "spaced_offsets": self.spaced_offsets,
         }
         if self.kind == "cerf":
             parameters |= {"spread": self.spread, "scale_spread": self.scale_spread}
         elif isinstance(law, Cauchy):
             law = StudentT(law.scale, 1.0)
-        blocks = BlockedCERF if self.spaced_offsets else PrintedBlocks
-        return blocks(kernel=law, **parameters)
+        return BlockedCERF(kernel=law, **parameters)
+
+    def _in_the_papers_setting(self, law: SpectralLaw, n_columns: int, **learning: Any) -> Any:
+        """Estimator of "paper", "literal" and "paper_rff"."""
+        setting: dict[str, Any] = {"spread": self.spread, "tol": TOL}
+        if self.kind == "paper_rff":
+            setting |= {"spread": None, "mask_density": None, "mask_law": "fixed"}
+            law = StudentT(law.scale, 1.0) if isinstance(law, Cauchy) else law
+        return BlockedCERF.paper_setting(
+            literal=self.kind == "literal",
+            kernel=law,
+            n_components=n_columns,
+            n_candidates=N_CANDIDATES,
+            **setting,
+            **learning,
+        )
 
     def made_selector(self) -> Any:
         """Selector with its settings."""

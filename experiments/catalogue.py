@@ -13,7 +13,7 @@ NAMES = ("table2", "table3", "table4", "table5", "figure1", "figure2", "figure3"
 
 
 def module_of(name: str) -> ModuleType:
-    """Return the module with ``TITLE``, ``pieces`` and ``section`` of an experiment."""
+    """Return the module with ``TITLE``, ``pieces``, ``summary`` and ``section`` or ``PAGE``."""
     return import_module(f"experiments.{name}")
 
 

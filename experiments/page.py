@@ -56,7 +56,8 @@ def _stores(size: str, names: Sequence[str], folder: Path | None) -> dict[str, S
 def pages(stores: dict[str, Store], pictures: Path, size: str) -> dict[str, str]:
     """Markdown of each page by its path: the answers, then the tables of each experiment.
 
-    Experiments that are not complete are named among the answers and have no page.
+    Experiments that are not complete are named among the answers and have no page; nor have those
+    that are told on another one, which they name as ``PAGE``.
     """
     pictures.mkdir(parents=True, exist_ok=True)
     answers: list[str] = []
@@ -66,11 +67,14 @@ def pages(stores: dict[str, Store], pictures: Path, size: str) -> dict[str, str]
         if reason := _what_is_missing(name, store, size):
             answers += [f"### {module.TITLE}", f"Not shown: {reason}."]
             continue
-        path = f"{APPENDIX}/{name}.md"
+        elsewhere = getattr(module, "PAGE", None)
+        path = elsewhere or f"{APPENDIX}/{name}.md"
         answers.append(f"### [{module.TITLE}]({path})")
         answers += module.summary(store.results, store.config)
+        if elsewhere:
+            continue
         body = module.section(store.results, store.config, pictures)
-        parts = [f"# {module.TITLE}", BACK, body.strip(), _provenance(name, store)]
+        parts = [f"# {module.TITLE}", BACK, body.strip(), provenance(name, store)]
         tables[path] = "\n\n".join(parts) + "\n"
     opening = OPENING.read_text(encoding="utf-8").strip()
     opening = opening.replace("{answers}", "\n\n".join(answers))
@@ -91,7 +95,8 @@ def _what_is_missing(name: str, store: Store, size: str) -> str:
     return f"{missing} of {len(keys)} pieces are missing, run it again" if missing else ""
 
 
-def _provenance(name: str, store: Store) -> str:
+def provenance(name: str, store: Store) -> str:
+    """Say what an experiment's results were made by and with."""
     versions = store.content.get("versions", {})
     made = ", ".join(f"{key} {value}" for key, value in versions.items())
     minutes = store.content["wall_seconds"] / 60.0

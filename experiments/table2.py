@@ -1,7 +1,7 @@
 """Table 2: error of kernel approximation, blocked CERF against blocked RFF, section 4.1.
 
 What the paper leaves open was chosen on another dataset by ``benchmarks/blocked.py`` and is read
-from its results.
+from its results. That program writes the page of this table, with the methods measured here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,6 +33,8 @@ from experiments.methods import microseconds, n_landmarks
 from experiments.pieces import Piece
 
 TITLE = "Table 2: kernel approximation with blocks"
+PAGE = "blocked.md"
+"""Where the table is told."""
 WEIGHTS = ("equal", "nnls")
 WEIGHTS_OF = {"untrained": ("equal",), "orthogonal": ("equal",), "nystroem": ("nnls",)}
 """Sides with one kind of weights: random features have no teacher, Nystroem's are its own."""
@@ -141,11 +142,6 @@ def nystroem(problem: Problem, fraction: float) -> dict[str, Any]:
         "errors": {"nnls": problem.distances(gram)},
         "seconds": time.perf_counter() - begin,
     }
-
-
-def section(results: dict[str, Any], config: dict[str, Any], folder: Path) -> str:
-    """Return the twelve cells, what the paper leaves out, and the picture."""
-    return table2_page.section(results, config, folder)
 
 
 def summary(results: dict[str, Any], config: dict[str, Any]) -> list[str]:

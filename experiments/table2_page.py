@@ -1,4 +1,4 @@
-"""Page of Table 2: the methods that the paper leaves out, size and time; see docs/blocked.md."""
+"""Tables of the methods that Table 2 leaves out, for docs/blocked_tables.md, and its picture."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ Config = dict[str, Any]
 Cell = tuple[str, str]
 """Row of the table and fraction K'/K."""
 
-PICTURE = "table2.svg"
 TRUTHS = {"teacher": "the teacher's Gram matrix", "exact": "the exact kernel"}
 WEIGHTS = {"equal": "Equal weights", "nnls": "NNLS weights"}
 MEANING = {
@@ -76,14 +75,11 @@ def same_order(difference: Mean, cell: Cell) -> bool:
     return theirs is not None and is_above(difference) == (theirs[0] < theirs[1])
 
 
-def section(results: Results, config: Config, folder: Path) -> str:
-    """Return everything in the order in which it is read."""
-    _draw(results, folder / PICTURE)
-    parts = [_protocol(config)]
-    parts.append(f"![Errors of the cells, equal and NNLS weights]({PICTURE})")
-    parts += ["## All methods", bullets(f"{s}: {MEANING[s]}" for s in config["sides"])]
+def section(results: Results, config: Config) -> str:
+    """Return what each method is, its errors, and size and time."""
+    parts = [bullets(f"{s}: {MEANING[s]}" for s in config["sides"])]
     parts += [_all_sides(results, config, weights) for weights in ("equal", "nnls")]
-    parts += ["## Size and time", _costs(results, config)]
+    parts += ["### Size and time", _costs(results, config)]
     return "\n\n".join(parts)
 
 
@@ -106,21 +102,9 @@ def summary(results: Results, config: Config) -> list[str]:
         f"{n} cells against the teacher, in {below['equal', 'equal', 'exact']} against the exact "
         f"kernel (the paper: {sum(a < b for a, b in theirs)} of {len(theirs)}; the same order in "
         f"{same}). With NNLS weights on both sides it is below in "
-        f"{below['nnls', 'nnls', 'teacher']} and {below['nnls', 'nnls', 'exact']}. "
-        "[blocked.md](blocked.md) is the page on this table."
+        f"{below['nnls', 'nnls', 'teacher']} and {below['nnls', 'nnls', 'exact']}. This holds in "
+        "one reading of the paper's parameters, of several that [blocked.md](blocked.md) compares."
     ]
-
-
-def _protocol(config: Config) -> str:
-    n_train, n_test = config["rows"]
-    return (
-        "[blocked.md](../blocked.md) says what Table 2 is and gives the answers; "
-        "[blocked_tables.md](../blocked_tables.md) has its cells beside the paper's. This page has "
-        "the same cells with methods that the paper leaves out. Errors are 1,000 times the mean "
-        f"absolute difference of Gram matrices of held-out rows ({n_train:,} training and at most "
-        f"{n_test:,} test rows, 16 principal components, {config['seeds']} folds, means; bars are "
-        "standard errors), K = 320 candidates."
-    )
 
 
 def _all_sides(results: Results, config: Config, weights: str) -> str:
@@ -164,7 +148,8 @@ def _cost_row(seeds: Results, fraction: str, side: str) -> list[str]:
     return [fraction, side, *sizes, shown, f"{found['seconds']:.2f}"]
 
 
-def _draw(results: Results, path: Path) -> None:
+def draw(results: Results, path: Path) -> None:
+    """Draw the errors of CERF and of blocked RFF in all cells."""
     figure, axes = new_figure(1, 2, width=6.0, height=4.4)
     places = np.arange(len(cells(results)))
     styles = {

@@ -161,7 +161,7 @@ MAPS = {
         ALL_MAPS | changes(orthogonal=(False, True)), GAMMA_OF_A_LAW, OUTPUTS
     ),
     FastfoodFeatures: Examples(
-        ALL_MAPS | {"shared_signs": values("shared_signs", False, True, n_components=40)},
+        ALL_MAPS | {"share": values("share", (), ("scales",), n_components=40)},
         GAMMA_OF_A_LAW,
         OUTPUTS,
     ),
@@ -180,14 +180,23 @@ CERF = {
         ALL_MAPS
         | ALL_LEARNED
         | changes(
-            shared_signs=(False, True),
+            share=((), ("signs",)),
+            mask_density=(None, 0.5),
             spread=(None, 0.5),
             scale_spread=(0.0, 0.5),
             unit=("block", "output"),
-        ),
+        )
+        | {
+            "mask_law": values("mask_law", "fixed", "beta_bernoulli", mask_density=0.5),
+            "spaced_offsets": values("spaced_offsets", True, False, paired=False),
+        },
         GAMMA_OF_A_LAW
         | NOTHING_CHOSEN
-        | {("unit", "selector"): {"unit": "output", "selector": "random"}},
+        | {
+            ("unit", "selector"): {"unit": "output", "selector": "random"},
+            ("mask_law", "mask_density"): {"mask_law": "beta_bernoulli", "mask_density": None},
+            ("spaced_offsets", "paired"): {"spaced_offsets": False, "paired": True},
+        },
         OUTPUTS,
     ),
 }

@@ -127,13 +127,13 @@ def test_the_order_in_a_cell_is_compared_with_the_papers():
     assert not table2_page.same_order(below, ("other", "0.2"))
 
 
-def test_the_page_of_table_2_counts_what_was_measured(tables, tmp_path):
+def test_the_page_of_table_2_counts_what_was_measured(tables):
     found = copy.deepcopy(tables["table2"])
     results, config = found["results"], found["config"]
     seeds = results["digits, Gauss, 1"]
     errors = [s["0.4"]["cerf"]["equal"]["errors"]["equal"] for s in seeds.values()]
     teacher, exact = (np.mean([e[truth] for e in errors]) for truth in ("teacher", "exact"))
-    text = table2.section(results, config, tmp_path)
+    text = table2_page.section(results, config)
     assert f"| digits, Gauss, 1 | 0.4 | {teacher:.1f} / {exact:.1f} |" in text
     assert "nan" not in text
     for seed in seeds.values():
@@ -143,7 +143,7 @@ def test_the_page_of_table_2_counts_what_was_measured(tables, tmp_path):
     assert "in 2 of 2 cells against the teacher" in table2.summary(results, config)[0]
     for seed in seeds.values():
         seed["0.4"]["cerf"]["equal"]["errors"]["equal"]["teacher"] = 5000.0
-    text = table2.section(results, config, tmp_path)
+    text = table2_page.section(results, config)
     assert f"| digits, Gauss, 1 | 0.4 | 5000.0 / {exact:.1f} |" in text
     assert "in 1 of 2 cells against the teacher, in 2 against" in table2.summary(results, config)[0]
 

@@ -35,6 +35,14 @@ def test_settings_are_those_that_the_rules_choose_on_satimage(load):
     assert {r["row"]["data"] for r in results["cells"]} == {"raw", "hog"}
 
 
+def test_every_stage_names_the_version_that_it_was_measured_with(load):
+    blocked, tasks = load("blocked"), load("_blocked_tasks")
+    results = blocked.json.loads(blocked.RESULTS.read_text())
+    assert {*results["commits"]} == {*tasks.STAGES, "shares"}
+    assert all(results["commits"].values())
+    assert results["versions"]["commit"]
+
+
 def test_errors_are_mean_differences_of_gram_matrices_of_held_out_rows(protocol):
     problem = protocol.problem_of(protocol.TABLE[0], protocol.Reading(2.0), 0, 60, 30)
     side = protocol.Side("cerf", "center", spread=0.5)
@@ -133,6 +141,29 @@ def test_the_reading_nearest_to_the_papers_table_is_chosen(load):
     assert rules.choose_reading(searched) == {"p2_scale": 2.0, "unit": 0.5, "meaning": "median"}
 
 
+def test_the_gap_between_methods_can_be_left_out_of_the_distance(load):
+    rules = load("_blocked_rules")
+    # At scale 1 RFF is half as high beside CERF as printed, at scale 2 Cauchy is twice too high.
+    searched = [
+        searched_record(rules, p1, parameter, p2_scale, place, factor)
+        for p1 in ("Gauss", "Cauchy")
+        for parameter in (0.5, 1.0, 2.0)
+        for place in (0, 1)
+        for p2_scale, factor in (
+            (1.0, (4.0, 1.0)[place]),
+            (2.0, {"Gauss": 1.0, "Cauchy": 2.0}[p1]),
+        )
+    ]
+    distances = [
+        rules.distance_to_paper(searched, 0.5, p2_scale, with_gap=with_gap)
+        for p2_scale in (1.0, 2.0)
+        for with_gap in (True, False)
+    ]
+    np.testing.assert_allclose(distances, np.log(2) * np.array([1.0, 0.0, 0.5, 0.5]), atol=1e-12)
+    assert rules.choose_reading(searched)["p2_scale"] == 2.0
+    assert rules.choose_reading(searched, with_gap=False)["p2_scale"] == 1.0
+
+
 def test_every_side_gets_the_setting_with_its_own_least_error(load):
     rules = load("_blocked_rules")
     learned = [
@@ -155,19 +186,19 @@ def test_every_side_gets_the_setting_with_its_own_least_error(load):
 
 
 def test_a_tiny_run_goes_on_where_it_stopped_and_makes_pages(protocol, load, monkeypatch):
-    blocked, tables = load("blocked"), load("_blocked_tables")
+    blocked, tables, tasks = (load(n) for n in ("blocked", "_blocked_tables", "_blocked_tasks"))
     rows = [protocol.TABLE[0], protocol.TABLE[6]]
-    for name in (protocol, blocked):
+    for name in (protocol, tasks):
         monkeypatch.setattr(name, "TABLE", rows)
     monkeypatch.setattr(tables, "CELLS", [(rows[0], f) for f in protocol.FRACTIONS])
     saved = []
     results = {}
-    assert not blocked.measure(blocked.QUICK, results, -np.inf, saved.append)
+    assert not blocked.measure(tasks.QUICK, results, -np.inf, saved.append)
     assert saved == []
-    assert blocked.measure(blocked.QUICK, results, np.inf, saved.append)
+    assert blocked.measure(tasks.QUICK, results, np.inf, saved.append)
     n_tasks = len(saved)
-    assert n_tasks == sum(len(results[s]) for s in blocked.STAGES)
-    assert blocked.measure(blocked.QUICK, results, np.inf, saved.append)
+    assert n_tasks == 1 + sum(len(results[s]) for s in tasks.STAGES)  # one for what is shared
+    assert blocked.measure(tasks.QUICK, results, np.inf, saved.append)
     assert len(saved) == n_tasks
     pages = blocked.pages(results)
     assert not any("nan" in text for text in pages.values())

@@ -117,7 +117,7 @@ DRAWN: dict[str, Callable[[], Outputs]] = {
     "fastfood two threads": lambda: fastfood(data.digits(), n_components=150, n_jobs=2),
     "fastfood unpaired": lambda: fastfood(data.wine(), n_components=41, paired=False),
     "fastfood shared signs": lambda: fastfood(
-        data.normal(), kernel="matern32", macs=1000, shared_signs=True
+        data.normal(), kernel="matern32", macs=1000, share=("signs",)
     ),
 }
 
@@ -232,7 +232,7 @@ BLOCKED: dict[str, Callable[[], Outputs]] = {
     ),
     "blocked greedy nnls": lambda: fit_blocked(data.normal(), macs=600, weights="nnls"),
     "blocked shared signs": lambda: fit_blocked(
-        data.digits(), macs=3000, shared_signs=True, kernel="matern52", teacher="labels"
+        data.digits(), macs=3000, share=("signs",), kernel="matern52", teacher="labels"
     ),
     "blocked spread": lambda: fit_blocked(
         data.normal(), kernel=Gaussian(0.2), spread=0.5, teacher=PRODUCT, n_components=64

@@ -87,7 +87,11 @@ OWN = [
         {"kernel": GaussianMixture([[1.0, 2.0]], 1.0)},
         "is not a law of 5 features; draw other centres",
     ),
-    (FastfoodFeatures, {"shared_signs": None}, "shared_signs=None is not valid: it must be True"),
+    (
+        FastfoodFeatures,
+        {"share": None},
+        "share=None is not valid: it must be a tuple of none, some",
+    ),
     (
         FastfoodFeatures,
         {"kernel": "cauchy"},
@@ -102,7 +106,7 @@ OWN = [
     ),
     (
         FastfoodFeatures,
-        {"macs": 71, "shared_signs": True},
+        {"macs": 71, "share": ("signs",)},
         "macs=71 is not valid: a Fastfood block of 5 features costs 72 MACs.",
     ),
     (

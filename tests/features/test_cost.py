@@ -91,7 +91,7 @@ def test_blocks_are_counted_whole_however_few_rows_are_kept(n_features):
 
 
 def test_blocks_share_the_first_half_if_they_share_signs():
-    feature_map = draw_blocked_map(N_FEATURES, 256, LAW, RNG, shared_signs=True, paired=False)
+    feature_map = draw_blocked_map(N_FEATURES, 256, LAW, RNG, share=("signs",), paired=False)
     assert feature_map.cost().macs == fastfood_macs(4, 64, shared_signs=True)
 
 

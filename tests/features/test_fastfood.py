@@ -10,7 +10,7 @@ from scipy.linalg import hadamard
 from scipy.stats import kstest, norm
 from scipy.stats import t as student
 
-from cerflearn.features.fastfood import draw_blocks, materialise, padded_size
+from cerflearn.features.fastfood import SHAREABLE, draw_blocks, materialise, padded_size
 from cerflearn.spectral import Cauchy, Gaussian, GaussianMixture, Laplace, Product, StudentT
 from oracle.laws import fastfood_matrix
 
@@ -23,19 +23,19 @@ def test_padded_size_is_the_next_power_of_two(n_features, size):
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 5, 8, 13])
-@pytest.mark.parametrize("shared_signs", [False, True])
+@pytest.mark.parametrize("share", [(), ("signs",), ("permutation",), ("scales",), SHAREABLE])
 @pytest.mark.parametrize("with_centres", [False, True])
-def test_materialised_blocks_are_the_explicit_product(n_features, shared_signs, with_centres):
+def test_materialised_blocks_are_the_explicit_product(n_features, share, with_centres):
     rng = np.random.default_rng(n_features)
     centres = rng.normal(size=(3, n_features)) if with_centres else None
-    blocks = draw_blocks(3, n_features, StudentT(0.7, 3), rng, shared_signs, centres)
-    assert len(blocks.signs) == (1 if shared_signs else 3)
+    blocks = draw_blocks(3, n_features, StudentT(0.7, 3), rng, share, centres)
+    parts = {"signs": blocks.signs, "permutation": blocks.permutation, "scales": blocks.row_scale}
+    for name, array in parts.items():
+        assert len(array) == (1 if name in share else 3)
     expected = []
     for j in range(3):
-        signs = blocks.signs[0 if shared_signs else j]
-        V = fastfood_matrix(
-            signs, blocks.gaussian_diag[j], blocks.permutation[j], blocks.row_scale[j]
-        )[:, :n_features]
+        signs, permutation, scales = (array[j % len(array)] for array in parts.values())
+        V = fastfood_matrix(signs, blocks.gaussian_diag[j], permutation, scales)[:, :n_features]
         expected.append(V.T if centres is None else V.T + centres[j][:, None])
     frequencies = materialise(blocks)
     assert frequencies.shape == (n_features, 3 * padded_size(n_features))
@@ -77,6 +77,36 @@ def test_row_norms_are_the_drawn_radii(law):
     reference = np.linalg.norm(law.sample(16, 4_000, np.random.default_rng(1)), axis=0)
     # All 640 radii are independent, within a block too.
     assert kstest(norms, reference).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("share", "follows"), [((), True), (("signs", "permutation"), True), (SHAREABLE, False)]
+)
+def test_rows_follow_the_law_unless_all_blocks_share_their_scales(share, follows):
+    law = Gaussian(0.8)
+    frequencies = materialise(draw_blocks(2_000, 16, law, np.random.default_rng(0), share))
+    reference = np.linalg.norm(law.sample(16, 2_000, np.random.default_rng(1)), axis=0)
+    pvalues = [
+        kstest(np.linalg.norm(frequencies[:, i::16], axis=0), reference).pvalue for i in range(4)
+    ]
+    assert (min(pvalues) > 1e-3) if follows else (max(pvalues) < 1e-6)
+
+
+def test_shared_scales_raise_the_kernel_error_and_shared_signs_and_permutation_do_not():
+    law, X = Gaussian(0.25), np.random.default_rng(1).normal(size=(60, 16))
+
+    def error(share, seed):
+        frequencies = materialise(draw_blocks(32, 16, law, np.random.default_rng(seed), share))
+        phases = X @ frequencies
+        gram = np.cos(phases[:, None] - phases[None]).mean(axis=2)
+        return np.abs(gram - law.kernel(X)).mean()
+
+    own, both, scales = (
+        np.mean([error(share, seed) for seed in range(20)])
+        for share in ((), ("signs", "permutation"), SHAREABLE)
+    )
+    assert both < 1.1 * own  # measured: equal up to noise
+    assert scales > 1.25 * own  # measured: 1.5
 
 
 @pytest.mark.parametrize("n_features", [3, 8])

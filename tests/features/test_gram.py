@@ -49,7 +49,7 @@ def draw_orthogonal_map(*args, **kwargs):
 
 
 def draw_shared_signs(*args, **kwargs):
-    return draw_blocked_map(*args, shared_signs=True, **kwargs)
+    return draw_blocked_map(*args, share=("signs",), **kwargs)
 
 
 def masked_kernel(law, rows, n_active):
@@ -156,16 +156,14 @@ def test_orthogonal_frequencies_have_a_smaller_error():
     assert np.square(orthogonal).mean() < 0.8 * np.square(independent).mean()
 
 
-@pytest.mark.parametrize("shared_signs", [False, True])
-def test_blocks_around_centres_have_the_kernel_of_the_mixture(shared_signs):
+@pytest.mark.parametrize("share", [(), ("signs",), ("signs", "permutation")])
+def test_blocks_around_centres_have_the_kernel_of_the_mixture(share):
     rng = np.random.default_rng(0)
     mixture = GaussianMixture(rng.normal(size=(4, N_FEATURES)) / 3.0, 0.3)
     n_blocks = 2_000
     centres = mixture.centres[np.arange(n_blocks) % 4]
     law = law_from_kernel("rbf", 0.3**2 / 2.0)
-    blocked = draw_blocked_map(
-        N_FEATURES, 16 * n_blocks, law, rng, shared_signs=shared_signs, centres=centres
-    )
+    blocked = draw_blocked_map(N_FEATURES, 16 * n_blocks, law, rng, share=share, centres=centres)
     Z = blocked.transform(X)
     error = np.abs(Z @ Z.T - mixture.kernel(X))[PAIRS]
     # Block means lie in [-1, 1] and, given the signs, are independent: Hoeffding, 1e-6 a pair.

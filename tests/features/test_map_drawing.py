@@ -14,6 +14,7 @@ from cerflearn.features.blocked import (
 )
 from cerflearn.features.cost import fastfood_macs
 from cerflearn.features.dense import DenseMap, draw_orthogonal
+from cerflearn.features.fastfood import SHAREABLE
 from cerflearn.features.masked import draw_masked_map, masks_within_budget
 from cerflearn.features.masks import MaskSet, draw_beta_bernoulli_masks, draw_fixed_masks
 from cerflearn.spectral import Gaussian, GaussianMixture, Product, StudentT
@@ -77,10 +78,10 @@ def test_laws_that_are_not_exchangeable_are_drawn_in_full():
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 17, 32, 33, 100])
-@pytest.mark.parametrize("shared_signs", [False, True])
-def test_planned_and_transformed_blocks_have_the_same_features(n_features, shared_signs):
+@pytest.mark.parametrize("share", [(), ("signs",), ("permutation",), ("scales",), SHAREABLE])
+def test_planned_and_transformed_blocks_have_the_same_features(n_features, share):
     rng = np.random.default_rng(0)
-    feature_map = draw_blocked_map(n_features, 201, Gaussian(0.5), rng, shared_signs=shared_signs)
+    feature_map = draw_blocked_map(n_features, 201, Gaussian(0.5), rng, share=share)
     X = np.random.default_rng(1).normal(size=(25, n_features))
     np.testing.assert_allclose(
         feature_map.transform(X), expected_features(feature_map, X), atol=1e-12

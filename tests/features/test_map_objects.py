@@ -100,7 +100,7 @@ def test_selection_drops_blocks_without_projections():
     selected = feature_map.select([64, 70, 319])
     assert selected.blocks.n_blocks == 2
     np.testing.assert_array_equal(selected.kept_rows, [0, 6, 63])
-    shared = draw_blocked_map(N_FEATURES, 640, Gaussian(1.0), rng, shared_signs=True)
+    shared = draw_blocked_map(N_FEATURES, 640, Gaussian(1.0), rng, share=("signs",))
     assert shared.select([64, 319]).blocks.signs.shape == (1, 64)
 
 

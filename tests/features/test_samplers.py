@@ -36,10 +36,10 @@ def test_projections_of_a_mask_are_a_group(per_mask, groups):
     assert (found is None) if groups is None else (found.tolist() == groups)
 
 
-@pytest.mark.parametrize("shared_signs", [False, True])
+@pytest.mark.parametrize("share", [(), ("signs",)])
 @pytest.mark.parametrize("centre_law", [None, LAW])
-def test_the_smallest_budget_that_is_named_pays_for_a_block(shared_signs, centre_law):
-    setting = {"law": LAW, "n_outputs": 9, "shared_signs": shared_signs, "centre_law": centre_law}
+def test_the_smallest_budget_that_is_named_pays_for_a_block(share, centre_law):
+    setting = {"law": LAW, "n_outputs": 9, "share": share, "centre_law": centre_law}
     with pytest.raises(ValueError, match="Fastfood block") as caught:
         BlockSampler(macs=1, **setting).n_outputs_for(20)
     least = int(re.search(r"costs (\d+) MACs", str(caught.value))[1])

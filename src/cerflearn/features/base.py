@@ -178,7 +178,7 @@ class FeatureMap(ABC):
 
     @property
     def inputs_read(self) -> IntArray:
-        """Inputs that at least one projection reads, ascending: all, but for masked maps."""
+        """Inputs that at least one projection reads, ascending: all, unless there are masks."""
         return np.arange(self.n_features)
 
     @abstractmethod

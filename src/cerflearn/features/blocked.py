@@ -2,7 +2,7 @@ r"""Blocked map: Fastfood blocks :math:`S H G Q H B`, of which some rows are kep
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -76,14 +76,23 @@ class BlockedMap(FeatureMap):
         """Block that each projection belongs to, (n_projections,)."""
         return np.repeat(np.arange(self.blocks.n_blocks), np.diff(self.kept_pointers))
 
+    @property
+    def inputs_read(self) -> IntArray:
+        """Inputs that at least one block reads, ascending."""
+        return np.flatnonzero(self.blocks.signs[:, : self.n_features].any(axis=0))
+
     def _frequencies(self) -> Float64Array:
         return materialise(self.blocks, self.kept_pointers, self.kept_rows)
 
     def _masks(self) -> BoolArray:
         signs = self.blocks.signs
-        rows = self.block_of_projection if len(signs) > 1 else np.zeros(self.n_projections, int)
-        masks: BoolArray = signs[rows, : self.n_features].T != 0.0
+        masks: BoolArray = signs[self._rows_of(signs), : self.n_features].T != 0.0
         return masks
+
+    def _rows_of(self, array: NDArray[Any]) -> IntArray:
+        """Row of an array, of the blocks or shared by all, that each projection has."""
+        block = self.block_of_projection
+        return block if len(array) > 1 else np.zeros_like(block)
 
     def _largest_frequency(self) -> float:
         blocks = self.blocks
@@ -106,8 +115,8 @@ class BlockedMap(FeatureMap):
             n_features=blocks.n_features,
             signs=blocks.signs,
             gaussian_diag=blocks.gaussian_diag,
-            permutation=blocks.permutation,
-            row_scale=blocks.row_scale[self.block_of_projection, self.kept_rows],
+            permutation=np.broadcast_to(blocks.permutation, blocks.gaussian_diag.shape),
+            row_scale=blocks.row_scale[self._rows_of(blocks.row_scale), self.kept_rows],
             kept_pointers=self.kept_pointers,
             kept_rows=self.kept_rows,
             centres=blocks.centres,
@@ -121,19 +130,17 @@ class BlockedMap(FeatureMap):
 
     def _select(self, projections: IntArray) -> dict[str, Any]:
         used, kept = runs_of(self.block_of_projection[projections])
-        blocks, rows = self.blocks, self.kept_rows[projections]
+        rows = self.kept_rows[projections]
         within = np.diff(self.block_of_projection[projections]) == 0
         if len(np.unique(used)) < len(used) or (np.diff(rows)[within] < 0).any():
             raise ValueError("Projections of a block must stay together and ascend.")
+        arrays: dict[str, Any] = {}
+        for name in _BLOCK_ARRAYS:
+            array = getattr(self.blocks, name)
+            shared = array is None or len(array) == 1
+            arrays[name] = array if shared else array[used]
         return {
-            "blocks": FastfoodBlocks(
-                signs=blocks.signs if len(blocks.signs) == 1 else blocks.signs[used],
-                gaussian_diag=blocks.gaussian_diag[used],
-                permutation=blocks.permutation[used],
-                row_scale=blocks.row_scale[used],
-                centres=None if blocks.centres is None else blocks.centres[used],
-                n_features=blocks.n_features,
-            ),
+            "blocks": FastfoodBlocks(**arrays, n_features=self.n_features),
             "kept_pointers": np.concatenate([[0], np.cumsum(kept)]),
             "kept_rows": rows,
         }
@@ -165,7 +172,8 @@ class BlockedMap(FeatureMap):
             shared_signs=len(blocks.signs) == 1,
             n_centre_inputs=n_centre_inputs,
         )
-        values = blocks.signs.size + blocks.gaussian_diag.size + self.n_projections
+        n_scales = min(blocks.row_scale.size, self.n_projections)  # of kept rows, or shared ones
+        values = blocks.signs.size + blocks.gaussian_diag.size + n_scales
         indices = blocks.permutation.size + len(self.kept_pointers) + len(self.kept_rows)
         return stored_cost(macs=macs, n_parameters=values + n_centre_inputs, n_indices=indices)
 
@@ -177,7 +185,7 @@ def draw_blocked_map(
     rng: np.random.Generator,
     *,
     paired: bool = True,
-    shared_signs: bool = False,
+    share: Collection[str] = (),
     centres: Float64Array | None = None,
     spaced_offsets: bool = True,
 ) -> BlockedMap:
@@ -193,8 +201,8 @@ def draw_blocked_map(
         Source of randomness.
     paired : bool, default=True
         Cosine and sine of each projection, or a cosine with a random offset.
-    shared_signs : bool, default=False
-        One B for all blocks (Prop. 5 as printed).
+    share : collection of {"signs", "permutation", "scales"}, default=()
+        What all blocks have in common; Prop. 5 prints all three.
     centres : ndarray of shape (n_blocks, n_features), optional
         A centre for each block.
     spaced_offsets : bool, default=True
@@ -209,7 +217,7 @@ def draw_blocked_map(
     n_projections = projections_for(n_outputs, paired)
     size = padded_size(n_features)
     n_blocks = -(-n_projections // size)
-    blocks = draw_blocks(n_blocks, n_features, law, rng, shared_signs, centres)
+    blocks = draw_blocks(n_blocks, n_features, law, rng, share, centres)
     return BlockedMap(
         blocks=blocks,
         kept_pointers=np.minimum(np.arange(n_blocks + 1) * size, n_projections),

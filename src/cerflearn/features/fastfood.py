@@ -2,7 +2,8 @@ r"""Drawing Fastfood blocks: :math:`V = S H G Q H B` (Def. 4, Eq. 36; Prop. 5)."
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,11 @@ from numpy.typing import NDArray
 
 from cerflearn import _native
 from cerflearn._typing import Float64Array, IntArray
+from cerflearn.features.masks import MaskSet, mask_scale
 from cerflearn.spectral import SpectralLaw
+
+SHAREABLE = ("signs", "permutation", "scales")
+"""What all blocks may share: B, Q and S, as Prop. 5 prints it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +32,11 @@ class FastfoodBlocks:
         B: +1 or -1, or 0 where a mask is folded in; one row if all blocks share it.
     gaussian_diag : ndarray of shape (n_blocks, d)
         G: independent standard normal values.
-    permutation : ndarray of shape (n_blocks, d), int32
-        Q: which entry of the first transform comes to each place.
-    row_scale : ndarray of shape (n_blocks, d)
-        S, with the 1/sigma of Eq. 36: gives each row the norm of a draw of the law.
+    permutation : ndarray of shape (n_blocks, d) or (1, d), int32
+        Q: which entry of the first transform comes to each place; one row if shared.
+    row_scale : ndarray of shape (n_blocks, d) or (1, d)
+        S, with the 1/sigma of Eq. 36: gives each row the norm of a draw of the law; one row if
+        shared.
     centres : ndarray of shape (n_blocks, n_features) or None
         m: the mean frequency of each block, if its law is a component of a mixture.
     n_features : int
@@ -61,6 +67,45 @@ class FastfoodBlocks:
         """Padded size d: rows a block has, a power of two."""
         return int(self.gaussian_diag.shape[1])
 
+    def rescaled(self, factors: Float64Array) -> FastfoodBlocks:
+        """Blocks whose frequencies about the centre are multiplied by ``factors`` (n_blocks,).
+
+        The factors go into S, or into G where all blocks share S.
+        """
+        column = factors[:, None]
+        if len(self.row_scale) == self.n_blocks:
+            return replace(self, row_scale=self.row_scale * column)
+        return replace(self, gaussian_diag=self.gaussian_diag * column)
+
+    def masked(
+        self, masks: MaskSet, n_usable: int, law: SpectralLaw, centre_law: SpectralLaw | None
+    ) -> FastfoodBlocks:
+        """Blocks that read the inputs of their masks alone (section 4.1), zeros in B.
+
+        Parameters
+        ----------
+        masks : MaskSet
+            One mask for each block.
+        n_usable : int
+            Inputs that masks may read, which the mask scale rho refers to.
+        law, centre_law : SpectralLaw
+            Of the frequencies about the centre and of the centres: each has its own rho.
+
+        Returns
+        -------
+        FastfoodBlocks
+            With a row of B for each block, also if they had one for all: masks differ.
+        """
+        read = masks.to_dense(self.n_features).T
+        signs = np.zeros((self.n_blocks, self.size))
+        signs[:, : self.n_features] = self.signs[:, : self.n_features] * read
+        centres = self.centres
+        if centres is not None and centre_law is not None:
+            rho = mask_scale(n_usable, masks.counts, centre_law.stability_index)
+            centres = centres * read * rho[:, None]
+        rho = mask_scale(n_usable, masks.counts, law.stability_index)
+        return replace(self, signs=signs, centres=centres).rescaled(rho)
+
 
 def padded_size(n_features: int) -> int:
     """Smallest power of two that is at least ``n_features``, and at least 2.
@@ -78,7 +123,7 @@ def draw_blocks(
     n_features: int,
     law: SpectralLaw,
     rng: np.random.Generator,
-    shared_signs: bool = False,
+    share: Collection[str] = (),
     centres: Float64Array | None = None,
 ) -> FastfoodBlocks:
     r"""Draw blocks whose rows follow ``law`` (plus the centre of the block).
@@ -91,8 +136,9 @@ def draw_blocks(
         An isotropic law: Gaussian or StudentT.
     rng : numpy.random.Generator
         Source of randomness.
-    shared_signs : bool, default=False
-        One B for all blocks, as Prop. 5 prints it: the first transform is then computed once.
+    share : collection of {"signs", "permutation", "scales"}, default=()
+        What all blocks have in common: B, for which the first transform is computed once; Q; S.
+        Prop. 5 prints all three.
     centres : ndarray of shape (n_blocks, n_features), optional
         Added to the frequencies of each block.
 
@@ -109,6 +155,9 @@ def draw_blocks(
     the law in the padded space, and its first ``n_features`` entries exactly the law in theirs
     (marginals of the normal and of the multivariate t stay in the family). Only the rows of one
     block depend on each other.
+
+    One S for all blocks cannot know the norm of each g: it has :math:`\sqrt d` in place of
+    :math:`|g|_2`, and row i of every block the same radius. Rows no longer follow the law then.
     """
     if not law.is_isotropic:
         raise ValueError(
@@ -123,13 +172,17 @@ def draw_blocks(
                 f"input: {(n_blocks, n_features)}."
             )
     size = padded_size(n_features)
-    signs = rng.choice([-1.0, 1.0], size=(1 if shared_signs else n_blocks, size))
+    n_signs, n_permutations, n_scales = (1 if name in share else n_blocks for name in SHAREABLE)
+    signs = rng.choice([-1.0, 1.0], size=(n_signs, size))
     gaussian_diag = rng.standard_normal((n_blocks, size))
-    identity = np.tile(np.arange(size, dtype=np.int32), (n_blocks, 1))
+    identity = np.tile(np.arange(size, dtype=np.int32), (n_permutations, 1))
     permutation = rng.permuted(identity, axis=1)
-    radii = law.sample_radii(size, n_blocks * size, rng).reshape(n_blocks, size)
-    norms = np.sqrt(size) * np.linalg.norm(gaussian_diag, axis=1, keepdims=True)
-    return FastfoodBlocks(signs, gaussian_diag, permutation, radii / norms, centres, n_features)
+    radii = law.sample_radii(size, n_scales * size, rng).reshape(n_scales, size)
+    if "scales" in share:
+        row_scale = radii / size
+    else:
+        row_scale = radii / (np.sqrt(size) * np.linalg.norm(gaussian_diag, axis=1, keepdims=True))
+    return FastfoodBlocks(signs, gaussian_diag, permutation, row_scale, centres, n_features)
 
 
 def materialise(
@@ -160,10 +213,10 @@ def materialise(
         unit[np.arange(len(kept)), kept] = 1.0
         _native.walsh_hadamard(unit, level)
         rows = np.empty_like(unit)
-        rows[:, blocks.permutation[j]] = unit * blocks.gaussian_diag[j]
+        rows[:, blocks.permutation[j % len(blocks.permutation)]] = unit * blocks.gaussian_diag[j]
         _native.walsh_hadamard(rows, level)
         rows *= blocks.signs[j % len(blocks.signs)]
-        rows *= blocks.row_scale[j, kept, None]
+        rows *= blocks.row_scale[j % len(blocks.row_scale), kept, None]
         frequencies[:, columns] = rows[:, : blocks.n_features].T
         if blocks.centres is not None:
             frequencies[:, columns] += blocks.centres[j][:, None]

@@ -40,7 +40,8 @@ def cosines(sampler, data):
     [
         {},
         {"unit": "output"},
-        {"spread": 0.5, "shared_signs": True},
+        {"spread": 0.5, "share": ("signs",)},
+        {"share": ("permutation", "scales"), "scale_spread": 0.3, "mask_density": 0.5},
         {"kernel": "cauchy", "spread": 0.5, "scale_spread": 0.3, "unit": "output"},
     ],
     ids=str,
@@ -138,14 +139,14 @@ def test_scales_differ_by_block():
 # --- price ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shared_signs", [False, True])
+@pytest.mark.parametrize("share", [(), ("signs",), ("permutation", "scales")])
 @pytest.mark.parametrize("spread", [None, 0.5])
-def test_a_touched_block_is_paid_whole(shared_signs, spread):
+def test_a_touched_block_is_paid_whole(share, spread):
     sampler = BlockedCERF(
         n_components=40,
         n_candidates=320,
         unit="output",
-        shared_signs=shared_signs,
+        share=share,
         spread=spread,
         paired=False,
         random_state=0,
@@ -153,7 +154,7 @@ def test_a_touched_block_is_paid_whole(shared_signs, spread):
     touched = len(np.unique(sampler.selected_ // 16))
     assert touched > 3  # single outputs scatter over the blocks
     centred = 16 * touched if spread else 0
-    macs = fastfood_macs(touched, 16, shared_signs=shared_signs, n_centre_inputs=centred)
+    macs = fastfood_macs(touched, 16, shared_signs="signs" in share, n_centre_inputs=centred)
     assert sampler.n_macs_ == macs == cost(sampler).macs
     whole = clone(sampler).set_params(unit="block").fit(X)
     assert whole.n_blocks_ == 3
@@ -163,19 +164,19 @@ def test_a_touched_block_is_paid_whole(shared_signs, spread):
 @pytest.mark.parametrize(
     ("selector", "unit"), [*product(LEARNED, ("block", "output")), ("random", "block")]
 )
-@pytest.mark.parametrize("shared_signs", [False, True])
+@pytest.mark.parametrize("share", [(), ("signs",), ("permutation", "scales")])
 @pytest.mark.parametrize("spread", [None, 0.5])
-def test_a_budget_holds_after_selection(selector, unit, shared_signs, spread):
+def test_a_budget_holds_after_selection(selector, unit, share, spread):
     for macs in (200, 500, 901):
         sampler = learned_blocks(
             macs=macs,
             selector=selector,
             unit=unit,
-            shared_signs=shared_signs,
+            share=share,
             spread=spread,
             **QUICK,
         ).fit(X)
-        each = 96 if shared_signs else 176
+        each = 96 if "signs" in share else 176
         each += 16 if spread else 0
         assert macs - each < sampler.n_macs_ <= macs
         assert sampler.n_components_ == 32 * sampler.n_blocks_
@@ -269,7 +270,20 @@ BAD = [
         "spread=0.0 is not valid: it must be a positive number of at most 1e100, or None.",
     ),
     ({"scale_spread": -1.0}, "scale_spread=-1.0 is not valid: it must be a number from 0 to 10."),
-    ({"shared_signs": 1}, "shared_signs=1 is not valid: it must be True or False."),
+    ({"share": "signs"}, "share='signs' is not valid: it must be a tuple of none, some or all of"),
+    ({"share": ("sign",)}, "share=('sign',) is not valid: it must be a tuple of none, some or all"),
+    (
+        {"share": (1,)},
+        "share=(1,) is not valid: it must be a tuple of none, some or all of 'signs'",
+    ),
+    (
+        {"share": ("signs", "signs")},
+        "share=('signs', 'signs') is not valid: it must be a tuple of none, some or all of "
+        "'signs', 'permutation' and 'scales', each once.",
+    ),
+    ({"mask_density": 0.0}, "mask_density=0.0 is not valid: it must be a number above 0 and at"),
+    ({"mask_density": "auto"}, "mask_density='auto' is not valid: it must be a number above 0"),
+    ({"spaced_offsets": 1}, "spaced_offsets=1 is not valid: it must be True or False."),
     ({"kernel": "cauchy"}, "kernel='cauchy' is not valid: it must be 'rbf', 'matern32'"),
     ({"macs": 175}, "macs=175 is not valid: a Fastfood block of 16 features costs 176 MACs."),
     ({"macs": 191, "spread": 0.5}, "a Fastfood block of 16 features costs 192 MACs."),

@@ -1,4 +1,4 @@
-"""FastfoodFeatures: structure, budgets and shared signs."""
+"""FastfoodFeatures: structure, budgets and what blocks share."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from cerflearn import FastfoodFeatures
 from cerflearn.features.cost import fastfood_macs
+from cerflearn.features.fastfood import SHAREABLE
 from cerflearn.spectral import StudentT
 
 RNG = np.random.default_rng(0)
@@ -16,12 +17,10 @@ RNG = np.random.default_rng(0)
 
 @pytest.mark.parametrize("n_features", [1, 5, 33, 100])
 @pytest.mark.parametrize("paired", [False, True])
-@pytest.mark.parametrize("shared_signs", [False, True])
-def test_features_are_cosines_of_the_materialised_frequencies(n_features, paired, shared_signs):
+@pytest.mark.parametrize("share", [(), ("signs",), ("permutation", "scales"), SHAREABLE])
+def test_features_are_cosines_of_the_materialised_frequencies(n_features, paired, share):
     X = RNG.normal(size=(30, n_features))
-    sampler = FastfoodFeatures(
-        n_components=75, paired=paired, shared_signs=shared_signs, random_state=0
-    ).fit(X)
+    sampler = FastfoodFeatures(n_components=75, paired=paired, share=share, random_state=0).fit(X)
     phases = X @ sampler.frequencies_ + sampler.offsets_
     n = sampler.n_projections_
     if paired:
@@ -33,13 +32,13 @@ def test_features_are_cosines_of_the_materialised_frequencies(n_features, paired
     assert sampler.masks_.all()
 
 
-@pytest.mark.parametrize("shared_signs", [False, True])
+@pytest.mark.parametrize("share", [(), ("permutation", "scales"), ("signs",), SHAREABLE])
 @pytest.mark.parametrize("n_blocks", [1, 2, 5])
-def test_a_budget_buys_whole_blocks(shared_signs, n_blocks):
+def test_a_budget_buys_whole_blocks(share, n_blocks):
     X = RNG.normal(size=(10, 50))
-    macs = fastfood_macs(n_blocks, 64, shared_signs=shared_signs)
+    macs = fastfood_macs(n_blocks, 64, shared_signs="signs" in share)
     for budget in (macs, macs + 100):
-        sampler = FastfoodFeatures(macs=budget, shared_signs=shared_signs).fit(X)
+        sampler = FastfoodFeatures(macs=budget, share=share).fit(X)
         assert sampler.n_projections_ == 64 * n_blocks
         assert sampler.n_components_ == 128 * n_blocks
         assert sampler.n_macs_ == macs
@@ -52,11 +51,22 @@ def test_the_last_block_is_counted_whole():
     assert sampler.n_macs_ == fastfood_macs(2, 64)
 
 
-def test_shared_signs_are_one_row():
+@pytest.mark.parametrize("name", SHAREABLE)
+def test_what_is_shared_is_one_row(name):
     X = RNG.normal(size=(10, 50))
-    samplers = (FastfoodFeatures(n_components=300, shared_signs=s).fit(X) for s in (False, True))
-    shapes = [sampler.feature_map_.blocks.signs.shape for sampler in samplers]
-    assert shapes == [(3, 64), (1, 64)]
+    attribute = {"scales": "row_scale"}.get(name, name)
+    for share, n_rows in (((), 3), ((name,), 1)):
+        sampler = FastfoodFeatures(n_components=300, share=share).fit(X)
+        assert getattr(sampler.feature_map_.blocks, attribute).shape == (n_rows, 64)
+
+
+def test_the_order_of_what_is_shared_does_not_matter():
+    X = RNG.normal(size=(10, 50))
+    first, second = (
+        FastfoodFeatures(n_components=300, share=share, random_state=0).fit(X)
+        for share in (SHAREABLE, list(reversed(SHAREABLE)))
+    )
+    np.testing.assert_array_equal(first.transform(X), second.transform(X))
 
 
 def test_isotropic_laws_are_welcome():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from cerflearn._typing import RandomStateLike
+from cerflearn._typing import BoolArray, RandomStateLike
 from cerflearn._validation import Constraint, Flag, NoEffect, Number, OneOf, invalid
 from cerflearn.estimators.cerf.candidates import Candidates, MacBudget
 from cerflearn.estimators.cerf.learned import (
@@ -15,22 +16,47 @@ from cerflearn.estimators.cerf.learned import (
     SelectorLike,
     without_selection,
 )
+from cerflearn.estimators.cerf.paper import paper_parameters
 from cerflearn.estimators.cerf.streaming import StreamedFeatureMap
 from cerflearn.estimators.gamma import GammaLike, KernelLike
+from cerflearn.estimators.input import varying_inputs
+from cerflearn.estimators.maps.fastfood import SHARE
 from cerflearn.estimators.maps.random_feature_map import OUTPUT_CONSTRAINTS
 from cerflearn.estimators.teachers import TeacherLike
 from cerflearn.features.block_sampler import BlockSampler
 from cerflearn.features.blocked import BlockedMap
+from cerflearn.features.fastfood import SHAREABLE
 from cerflearn.spectral import Gaussian, Product, SpectralLaw
 
 _BLOCK_CONSTRAINTS: dict[str, Constraint] = {
-    "shared_signs": Flag(),
+    "share": SHARE,
     "spread": Number(
         "a positive number of at most 1e100, or None", above=0.0, at_most=1e100, also=(None,)
     ),
     "scale_spread": Number("a number from 0 to 10", at_least=0.0, at_most=10.0),
+    "mask_density": Number(
+        "a number above 0 and at most 1, or None", above=0.0, at_most=1.0, also=(None,)
+    ),
+    "mask_law": OneOf(("fixed", "beta_bernoulli")),
+    "spaced_offsets": Flag(),
     "unit": OneOf(("block", "output")),
 }
+
+_BLOCK_EFFECTS = (
+    NoEffect(
+        "mask_law",
+        "mask_density",
+        lambda estimator: estimator.mask_density is None or estimator.mask_density == 1.0,
+        "no mask leaves an input out; leave mask_law at 'fixed', or pass a mask_density below 1",
+    ),
+    NoEffect(
+        "spaced_offsets",
+        "paired",
+        lambda estimator: bool(estimator.paired),
+        "pairs have no offsets; pass paired=False",
+    ),
+    without_selection("unit", "nothing is chosen; pass a selector such as 'greedy'"),
+)
 
 
 class BlockedCERF(StreamedFeatureMap):
@@ -66,9 +92,11 @@ class BlockedCERF(StreamedFeatureMap):
     paired : bool, default=True
         Cosine and sine of each projection, in columns 2 k and 2 k + 1; an odd ``n_components``
         drops the last sine. False: one cosine with a random offset.
-    shared_signs : bool, default=False
-        One B for all blocks: H B x is then computed and counted once, and blocks depend on each
-        other more.
+    share : tuple of {"signs", "permutation", "scales"}, default=()
+        What all blocks have in common; Prop. 5 prints all three. ``"signs"``: B; H B x is then
+        computed and counted once, unless blocks have masks. ``"permutation"``: Q, which saves
+        memory alone. ``"scales"``: S; frequencies then no longer follow the law, and the kernel
+        error rises.
     spread : float, default=None
         Standard deviation of the frequencies of a block about its centre, in units of the scale
         of the kernel's law (:math:`\sqrt{2 \gamma}` for rbf, :math:`\gamma` for laplacian and
@@ -76,6 +104,16 @@ class BlockedCERF(StreamedFeatureMap):
     scale_spread : float, default=0.0
         Standard deviation of the logarithm of a factor drawn for each block, by which its
         frequencies about the centre are multiplied. 0: no factors.
+    mask_density : float, default=None
+        Share of the inputs that a block reads, in (0, 1]: each block has a random mask, its
+        frequencies are scaled as in :class:`MaskedCERF`, and inputs that are constant in training
+        are not read. Masks save no MACs here, as a transform mixes all inputs, and with masks of
+        their own blocks cannot share H B x. None: blocks read all inputs.
+    mask_law : {"fixed", "beta_bernoulli"}, default="fixed"
+        Equally many inputs in each mask; or masks of a Beta-Bernoulli process (Eqs. 3-4).
+    spaced_offsets : bool, default=True
+        Without pairs: offsets of a block in equal steps around the circle, in random order, whose
+        noise cancels; or independent ones, as in the paper.
     unit : {"block", "output"}, default="block"
         What is chosen: whole blocks by their mean score, of which the last may be cut; or each
         projection by itself, which may touch many blocks, and each that is touched is counted
@@ -123,9 +161,9 @@ class BlockedCERF(StreamedFeatureMap):
     offsets_ : ndarray of shape (n_projections_,)
         b; zeros if paired.
     masks_ : ndarray of shape (n_features, n_projections_), bool
-        Inputs that each projection reads: all.
+        Inputs that each projection reads: all, or those of the mask of its block.
     inputs_read_ : ndarray of shape (n_inputs_read,), int64
-        Inputs that at least one projection reads: all.
+        Inputs that at least one projection reads.
     gamma_ : float or None
         Value used; None if ``kernel`` is a law.
     law_ : SpectralLaw
@@ -176,7 +214,7 @@ class BlockedCERF(StreamedFeatureMap):
     What lowers the kernel error, measured in docs/blocked.md: ``weights="nnls"`` most; with equal
     weights, frequencies as wide as the teacher's, by ``spread`` around centres, or without centres
     by the width of the kernel, which for a normal law is cheaper and as good.
-    ``shared_signs`` saved a third of the MACs at the same error, ``unit="output"`` cost 2.2 to
+    ``share=("signs",)`` saved a third of the MACs at the same error, ``unit="output"`` cost 2.2 to
     5 times as many.
 
     References
@@ -206,10 +244,9 @@ class BlockedCERF(StreamedFeatureMap):
     )
     _without_effect: ClassVar[tuple[NoEffect, ...]] = (
         *LEARNING_EFFECTS,
-        without_selection("unit", "nothing is chosen; pass a selector such as 'greedy'"),
+        *_BLOCK_EFFECTS,
     )
     _replaces_whole_groups = True
-    _spaced_offsets = True
 
     feature_map_: BlockedMap
 
@@ -221,9 +258,12 @@ class BlockedCERF(StreamedFeatureMap):
         n_components: int | None = None,
         macs: int | None = None,
         paired: bool = True,
-        shared_signs: bool = False,
+        share: Sequence[str] = (),
         spread: float | None = None,
         scale_spread: float = 0.0,
+        mask_density: float | None = None,
+        mask_law: Literal["fixed", "beta_bernoulli"] = "fixed",
+        spaced_offsets: bool = True,
         unit: Literal["block", "output"] = "block",
         n_candidates: int | None = None,
         selected_fraction: float | None = None,
@@ -239,9 +279,12 @@ class BlockedCERF(StreamedFeatureMap):
         self.n_components = n_components
         self.macs = macs
         self.paired = paired
-        self.shared_signs = shared_signs
+        self.share = share
         self.spread = spread
         self.scale_spread = scale_spread
+        self.mask_density = mask_density
+        self.mask_law = mask_law
+        self.spaced_offsets = spaced_offsets
         self.unit = unit
         self.n_candidates = n_candidates
         self.selected_fraction = selected_fraction
@@ -252,19 +295,65 @@ class BlockedCERF(StreamedFeatureMap):
         self.random_state = random_state
         self.verbose = verbose
 
+    @classmethod
+    def paper_setting(cls, *, literal: bool = False, **parameters: Any) -> Self:
+        """Return an estimator as in section 4.1 of the paper.
+
+        Blocks round centres drawn from the law of the kernel, as wide as that law (``spread=1``;
+        the paper gives no width), with one B and one Q (Prop. 5), a mask of a Beta-Bernoulli
+        process of density .4 for each block, single cosines with independent offsets, .4 of the
+        candidates chosen by CVEM with ADMM, equal weights. Embeddings are standardised and blocks
+        have scales of their own unless ``literal``: as printed, the paper's figures do not come
+        out, and frequencies do not follow their law.
+
+        Parameters
+        ----------
+        literal : bool, default=False
+            Prop. 5 and Eqs. 21-34 as printed, but for corrections without which they are not
+            defined (docs/theory.md): blocks share S too, nothing is standardised, and the E-step
+            takes the rotation as ADMM leaves it.
+        **parameters : object
+            Added or overriding; those of :class:`CVEM` go to the selector.
+
+        Returns
+        -------
+        BlockedCERF
+            Not fitted.
+
+        Examples
+        --------
+        >>> sampler = BlockedCERF.paper_setting(n_components=128, max_stages=50)
+        >>> sampler.share, sampler.selector
+        (('signs', 'permutation'), CVEM(max_stages=50, solver='admm'))
+        """
+        setting: dict[str, Any] = {
+            "share": SHAREABLE if literal else SHAREABLE[:2],
+            "spread": 1.0,
+            "mask_law": "beta_bernoulli",
+            "mask_density": 0.4,
+            "spaced_offsets": False,
+            "paired": False,
+        }
+        return cls(**paper_parameters(setting, parameters, literal=literal))
+
     @property
     def n_blocks_(self) -> int:
         """Blocks that are computed for a row."""
         return self.feature_map_.blocks.n_blocks
 
+    def _varying(self, X: Any) -> BoolArray | None:
+        """Find the inputs that masks may read; None without masks."""
+        return None if self.mask_density is None else varying_inputs(X)
+
     def _draw_map(self, X: Any, rng: np.random.Generator) -> BlockedMap:
         sampler, n_features = self._sampler(), int(X.shape[1])
-        return sampler.draw(n_features, sampler.n_outputs_for(n_features), rng)
+        return sampler.draw(n_features, sampler.n_outputs_for(n_features), rng, self._varying(X))
 
     def _draw_candidates(self, X: Any, rng: np.random.Generator) -> Candidates:
         sampler, n_features = self._sampler(), int(X.shape[1])
         n_outputs = sampler.n_outputs_for(n_features)
-        drawn = sampler.draw_candidates(n_features, self._n_candidates_for(n_outputs), rng)
+        n_candidates = self._n_candidates_for(n_outputs)
+        drawn = sampler.draw_candidates(n_features, n_candidates, rng, self._varying(X))
         block, (each, once) = drawn.block_of_projection, sampler.block_macs(n_features)
         free = np.zeros(drawn.n_projections, dtype=np.int64)
         budget = MacBudget(
@@ -288,10 +377,12 @@ class BlockedCERF(StreamedFeatureMap):
             n_outputs=self._n_outputs_asked,
             macs=self._budget,
             paired=bool(self.paired),
-            shared_signs=bool(self.shared_signs),
+            share=tuple(self.share),
             centre_law=centre_law,
             scale_spread=float(self.scale_spread),
-            spaced_offsets=self._spaced_offsets,
+            spaced_offsets=bool(self.spaced_offsets),
+            mask_density=None if self.mask_density is None else float(self.mask_density),
+            mask_law=self.mask_law,
         )
 
     def _scale_of(self, law: SpectralLaw) -> float:

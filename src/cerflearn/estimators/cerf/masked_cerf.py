@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -14,9 +13,8 @@ from cerflearn.estimators.cerf.learned import (
     LEARNING_CONSTRAINTS,
     LEARNING_EFFECTS,
     SelectorLike,
-    is_random,
 )
-from cerflearn.estimators.cerf.selectors import CVEM
+from cerflearn.estimators.cerf.paper import paper_parameters
 from cerflearn.estimators.cerf.streaming import StreamedFeatureMap
 from cerflearn.estimators.gamma import GammaLike, KernelLike
 from cerflearn.estimators.input import varying_inputs
@@ -264,26 +262,13 @@ class MaskedCERF(StreamedFeatureMap):
         >>> MaskedCERF.paper_setting(macs=4000, max_stages=50).selector
         CVEM(max_stages=50, solver='admm')
         """
-        own = inspect.signature(CVEM.__init__).parameters
-        of_selector = {name: parameters.pop(name) for name in list(parameters) if name in own}
-        if literal:
-            of_selector = {"e_step": "literal", "normalize": None} | of_selector
         setting: dict[str, Any] = {
             "mask_law": "beta_bernoulli",
             "mask_density": 0.4,
             "features_per_mask": 1,
             "paired": False,
-            "selector": CVEM(**({"solver": "admm"} | of_selector)),
         }
-        if "n_candidates" not in parameters and not is_random(parameters.get("selector")):
-            setting["selected_fraction"] = 0.4
-        if of_selector and "selector" in parameters:
-            raise ValueError(
-                f"selector={parameters['selector']!r} and {', '.join(of_selector)} are not valid "
-                f"together{' (literal=True sets the latter)' if literal else ''}: pass the latter "
-                "to the selector."
-            )
-        return cls(**(setting | parameters))
+        return cls(**paper_parameters(setting, parameters, literal=literal))
 
     def _plan(self, X: Any, **settings: Any) -> tuple[MaskedSampler, MaskPlan]:
         """Sampler of the masks, with density and projections a mask chosen."""

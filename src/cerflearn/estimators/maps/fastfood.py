@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from cerflearn._typing import RandomStateLike
-from cerflearn._validation import Constraint, Flag, invalid
+from cerflearn._validation import Constraint, Passes, invalid
 from cerflearn.estimators.gamma import GammaLike, KernelLike
 from cerflearn.estimators.maps.random_feature_map import OUTPUT_CONSTRAINTS, RandomFeatureMap
 from cerflearn.features.block_sampler import BlockSampler
 from cerflearn.features.blocked import BlockedMap
+from cerflearn.features.fastfood import SHAREABLE
+
+
+def _check_share(name: str, value: Any) -> None:
+    must_be = "a tuple of none, some or all of 'signs', 'permutation' and 'scales', each once"
+    if not isinstance(value, tuple | list):
+        raise invalid(name, value, must_be)
+    known = all(isinstance(item, str) and item in SHAREABLE for item in value)
+    if not known or len(set(value)) < len(value):
+        raise invalid(name, value, must_be)
+
+
+SHARE = Passes(_check_share)
+"""What the parameter ``share`` must be."""
 
 
 class FastfoodFeatures(RandomFeatureMap):
@@ -44,9 +59,10 @@ class FastfoodFeatures(RandomFeatureMap):
     paired : bool, default=True
         Cosine and sine of each projection, in columns 2 k and 2 k + 1; an odd ``n_components``
         drops the last sine. False: one cosine with a random offset.
-    shared_signs : bool, default=False
-        One B for all blocks, as Prop. 5 prints it: H B x is then computed once, and blocks
-        depend on each other more.
+    share : tuple of {"signs", "permutation", "scales"}, default=()
+        What all blocks have in common; Prop. 5 prints all three. ``"signs"``: B; H B x is then
+        computed and counted once. ``"permutation"``: Q, which saves memory alone. ``"scales"``:
+        S; frequencies then no longer follow the law, and the kernel error rises.
     n_jobs : int, default=None
         Threads of ``transform``: None is 1 unless in a ``joblib.parallel_config``, -1 all cores.
         The bits of the result do not depend on it.
@@ -103,7 +119,7 @@ class FastfoodFeatures(RandomFeatureMap):
     ((100, 256), 1920, 8192)
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = OUTPUT_CONSTRAINTS | {"shared_signs": Flag()}
+    _constraints: ClassVar[dict[str, Constraint]] = OUTPUT_CONSTRAINTS | {"share": SHARE}
 
     feature_map_: BlockedMap
 
@@ -115,7 +131,7 @@ class FastfoodFeatures(RandomFeatureMap):
         n_components: int | None = None,
         macs: int | None = None,
         paired: bool = True,
-        shared_signs: bool = False,
+        share: Sequence[str] = (),
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
     ) -> None:
@@ -124,7 +140,7 @@ class FastfoodFeatures(RandomFeatureMap):
         self.n_components = n_components
         self.macs = macs
         self.paired = paired
-        self.shared_signs = shared_signs
+        self.share = share
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -141,7 +157,7 @@ class FastfoodFeatures(RandomFeatureMap):
             n_outputs=self._n_outputs_asked,
             macs=self._budget,
             paired=bool(self.paired),
-            shared_signs=bool(self.shared_signs),
+            share=tuple(self.share),
         )
         n_features = int(X.shape[1])
         return sampler.draw(n_features, sampler.n_outputs_for(n_features), rng)
