@@ -9,7 +9,17 @@ from types import ModuleType
 from typing import Any
 
 FOLDER = Path(__file__).parent
-NAMES = ("table2", "table3", "table4", "table5", "figure1", "figure2", "figure3")
+NAMES = (
+    "table2",
+    "table3",
+    "table3_full_grid",
+    "table4",
+    "table5",
+    "figure1",
+    "figure2",
+    "figure3",
+    "cca",
+)
 
 
 def module_of(name: str) -> ModuleType:
@@ -21,4 +31,6 @@ def config_of(name: str, size: str, *, full_grid: bool = False) -> dict[str, Any
     """Return the tables ``common`` and ``size`` of an experiment's TOML file, and its size."""
     tables = tomllib.loads((FOLDER / "configs" / f"{name}.toml").read_text())
     config = tables.get("common", {}) | tables[size] | {"size": size}
+    if full_grid and "grid" not in config:
+        raise ValueError(f"{name} has no wider grid (that of table3 is table3_full_grid).")
     return config | {"full_grid": full_grid} if size == "full" else config

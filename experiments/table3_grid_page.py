@@ -1,0 +1,1 @@
+"""Page of Table 3 with the wide grid."""
