@@ -12,6 +12,7 @@ FOLDER = Path(__file__).parent
 NAMES = (
     "table2",
     "table3",
+    "table3_variants",
     "table3_full_grid",
     "table4",
     "table5",
@@ -31,6 +32,4 @@ def config_of(name: str, size: str, *, full_grid: bool = False) -> dict[str, Any
     """Return the tables ``common`` and ``size`` of an experiment's TOML file, and its size."""
     tables = tomllib.loads((FOLDER / "configs" / f"{name}.toml").read_text())
     config = tables.get("common", {}) | tables[size] | {"size": size}
-    if full_grid and "grid" not in config:
-        raise ValueError(f"{name} has no wider grid (that of table3 is table3_full_grid).")
     return config | {"full_grid": full_grid} if size == "full" else config

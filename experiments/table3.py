@@ -9,32 +9,29 @@ from typing import Any
 from experiments import table3_page, table3_summary
 from experiments.classification import choose, measure, measure_predictor
 from experiments.pieces import Piece
-from experiments.table3_results import cells, maps_of, variants_of
+from experiments.table3_results import maps_of
 
 TITLE = "Table 3: classification at equal MACs"
 
 
 def pieces(config: dict[str, Any]) -> Iterator[Piece]:
-    """For each dataset and seed: the settings, then each map at those, then whole predictors.
-
-    Variants of the maps are run in the cells that are judged.
-    """
+    """For each dataset and seed: the settings, then each map at those, then whole predictors."""
+    wide = bool(config.get("full_grid"))
     for name, dataset in config["datasets"].items():
         split = dataset["split"]
-        judged = [dataset["dense"][cell.index] for cell in cells(name, config) if cell.judged]
-        runs = [(method, dataset["dense"]) for method in maps_of(name, config)]
-        runs += [(method, judged) for method in variants_of(name, config)]
         for seed in range(config["seeds"]):
             # The rows of a split that is given do not depend on the seed; a wide grid is slow.
             once = dataset.get("given") or dataset.get("choose_once")
             chosen = ("choice", name, "0" if once else str(seed))
             if chosen[-1] == str(seed):
-                arguments = {key: (config | dataset)[key] for key in ("widths", "C")}
+                grid = config["grid"] if wide else config | dataset
+                arguments = {key: grid[key] for key in ("widths", "C")}
                 arguments |= {key: config[key] for key in ("give_up",) if key in config}
                 arguments["n_dense"] = dataset["dense"][dataset["choose_at"]]
                 yield Piece(chosen, choose, {"split": split, "seed": seed, **arguments})
-            for method, dense in runs:
-                arguments = {"method": method, "dense": dense, "split": split, "seed": seed}
+            for method in maps_of(name, config):
+                arguments = {"method": method, "dense": dataset["dense"]}
+                arguments |= {"split": split, "seed": seed}
                 yield Piece(("maps", name, method, str(seed)), measure, arguments, needs=chosen)
     for name, dataset in config["datasets"].items():
         for seed in range(config["predictor_seeds"] if dataset["totals"] else 0):

@@ -97,11 +97,6 @@ def maps_of(dataset: str, config: Config) -> list[str]:
     return config["datasets"][dataset].get("maps", config["maps"])
 
 
-def variants_of(dataset: str, config: Config) -> list[str]:
-    """Return the variants that are run on a dataset: none on other readings."""
-    return [] if "reading" in config["datasets"][dataset] else config["variants"]
-
-
 @dataclass(frozen=True)
 class Total:
     """One budget of total MACs, at which whole predictors are compared."""

@@ -1,0 +1,1 @@
+"""Page of the variants of Table 3."""
