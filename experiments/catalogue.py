@@ -15,10 +15,12 @@ NAMES = (
     "table3_variants",
     "table3_full_grid",
     "table4",
+    "table4_heads",
     "table5",
     "figure1",
     "figure2",
     "figure3",
+    "figures_process",
     "cca",
 )
 

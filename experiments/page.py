@@ -6,6 +6,8 @@ import base64
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from experiments import markdown
 from experiments.catalogue import NAMES, config_of, module_of
@@ -68,7 +70,7 @@ def pages(stores: dict[str, Store], pictures: Path, size: str) -> dict[str, str]
             continue
         path = f"{APPENDIX}/{name}.md"
         answers.append(f"### [{module.TITLE}]({path})")
-        answers += module.summary(store.results, store.config)
+        answers += module.summary(store.results, store.config, *_beside(module, stores, size))
         body = module.section(store.results, store.config, pictures)
         parts = [f"# {module.TITLE}", BACK, body.strip(), _provenance(name, store)]
         tables[path] = "\n\n".join(parts) + "\n"
@@ -77,6 +79,14 @@ def pages(stores: dict[str, Store], pictures: Path, size: str) -> dict[str, str]
     if size != "full":
         opening += f"\n\nThis page is of the size **{size}**: it tests the programs only."
     return {"reproduction.md": opening + "\n", **tables}
+
+
+def _beside(module: ModuleType, stores: dict[str, Store], size: str) -> list[dict[str, Any]]:
+    """Results of the experiment that a module shows its own beside, if they are complete."""
+    name = getattr(module, "BESIDE", "")
+    if name not in stores or _what_is_missing(name, stores[name], size):
+        return []
+    return [stores[name].results]
 
 
 def _what_is_missing(name: str, store: Store, size: str) -> str:

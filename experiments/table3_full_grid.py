@@ -10,6 +10,7 @@ from experiments import table3, table3_grid_page
 from experiments.pieces import Piece
 
 TITLE = "Table 3 with the paper's grid"
+BESIDE = "table3_variants"  # the short grid, for the summary
 
 
 def pieces(config: dict[str, Any]) -> Iterator[Piece]:
@@ -23,6 +24,8 @@ def section(results: dict[str, Any], config: dict[str, Any], folder: Path) -> st
     return table3_grid_page.section(results, config)
 
 
-def summary(results: dict[str, Any], config: dict[str, Any]) -> list[str]:
-    """Return what the wide grid changes."""
-    return table3_grid_page.summary(results, config)
+def summary(
+    results: dict[str, Any], config: dict[str, Any], beside: dict[str, Any] | None = None
+) -> list[str]:
+    """Return what the wide grid changes; ``beside`` has the results of the short one."""
+    return table3_grid_page.summary(results, config, beside)
