@@ -29,6 +29,7 @@ from experiments import (
 from experiments.catalogue import config_of, module_of
 from experiments.classification import LINEAR, MEDIAN
 from experiments.datasets import few, few_halves
+from experiments.headline import headline
 from experiments.runner import run
 from experiments.store import Store
 from experiments.verdicts import mean, paired
@@ -158,6 +159,23 @@ def test_the_wide_grid_stands_beside_the_short_one(tiny, tmp_path):
     assert texts[2] in made
     del short.results["maps"][DATA]["cerf"]["1"]
     assert texts[2] not in page.pages(stores, tmp_path, "tiny")["reproduction.md"]
+
+
+def test_the_top_of_the_page_says_where_cerf_does_not_win(tiny):
+    store = copy.deepcopy(tiny["table3_variants"])
+    found = {"table3_variants": (store.results, store.config)}
+    runs = store.results["maps"][DATA]
+    for seed in ("0", "1"):
+        runs["rff"][seed]["svc"], runs["cerf bbp"][seed]["svc"] = [50.0, 60.0], [52.0, 59.0]
+        runs["untrained bbp"][seed]["svc"] = [52.0, 60.0]
+    text = headline(found)
+    row = f"| 1 of 2 | +0.5 | 0 of 2 | -0.5 | {DATA} (-0.5 ± 0.0) |"
+    assert f"| short grid, Beta-Bernoulli masks {row}" in text
+    assert "the paper's grid" not in text
+    for seed in ("0", "1"):
+        runs["untrained bbp"][seed]["svc"] = [50.0, 50.0]
+    assert "| 1 of 2 | +0.5 | 2 of 2 | +5.5 | none |" in headline(found)
+    assert headline({}) == ""
 
 
 def test_choices_on_the_edges_of_a_grid_are_counted(tiny):
