@@ -85,9 +85,9 @@ def _spread_line(results: Results, config: Config, method: str) -> str:
             if value > LIMIT
         ]
     more = f"; wider: {', '.join(wide)}." if wide else "."
-    opening = "" if method == "cerf" else "With Beta-Bernoulli masks: "
+    opening = "The" if method == "cerf" else "With Beta-Bernoulli masks the"
     return (
-        f"{opening}The spread over group sizes is at most {LIMIT:.0f} % of the error, as in the "
+        f"{opening} spread over group sizes is at most {LIMIT:.0f} % of the error, as in the "
         f"paper, in {total - len(wide)} of {total} rows" + more
     )
 
