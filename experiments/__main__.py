@@ -25,8 +25,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 from experiments.catalogue import NAMES, config_of, module_of
+from experiments.provenance import provenance
 from experiments.runner import run
-from experiments.store import SIZES, ChangedConfigError, Store, path_of
+from experiments.store import SIZES, OtherResultsError, Store, path_of
 
 
 def _say(name: str, line: str) -> None:
@@ -39,11 +40,8 @@ def _open(name: str, arguments: argparse.Namespace) -> Store:
     config = config_of(name, arguments.size, full_grid=arguments.full_grid)
     if arguments.again:
         path.unlink(missing_ok=True)
-    if arguments.keep and path.exists():
-        store = Store(path)
-        store.content["config"] = config
-        return store
-    return Store(path, config)
+    made_by = provenance(module_of(name).pieces(config))
+    return Store(path, config, made_by, keep=arguments.keep)
 
 
 def run_all(arguments: argparse.Namespace) -> bool:
@@ -116,7 +114,9 @@ def parser() -> argparse.ArgumentParser:
             command.add_argument("--jobs", type=int, default=2, help="processes, default 2")
             command.add_argument("--minutes", type=float, default=math.inf, help="start no more")
             command.add_argument("--again", action="store_true", help="forget earlier results")
-            command.add_argument("--keep", action="store_true", help="though the config changed")
+            command.add_argument(
+                "--keep", action="store_true", help="though config or code changed"
+            )
     return main
 
 
@@ -128,7 +128,7 @@ def main(argv: list[str] | None = None) -> int:
         parser().error(f"no experiment {', '.join(unknown)}: choose of {', '.join(NAMES)}")
     try:
         return 0 if arguments.function(arguments) else 1
-    except ChangedConfigError as error:
+    except OtherResultsError as error:
         print(error, file=sys.stderr)
         return 2
 

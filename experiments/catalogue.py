@@ -9,7 +9,20 @@ from types import ModuleType
 from typing import Any
 
 FOLDER = Path(__file__).parent
-NAMES = ("table2", "table3", "table4", "table5", "figure1", "figure2", "figure3")
+NAMES = (
+    "table2",
+    "table3",
+    "table3_variants",
+    "table3_full_grid",
+    "table4",
+    "table4_heads",
+    "table5",
+    "figure1",
+    "figure2",
+    "figure3",
+    "figures_process",
+    "cca",
+)
 
 
 def module_of(name: str) -> ModuleType:

@@ -30,7 +30,7 @@ from experiments.reconstruction import (
 )
 
 MISSING = 0.2  # share of the inputs that completion hides
-PAPER_MAPS = ("untrained", "cerf", "greedy")  # with the mask density of the paper
+PAPER_MAPS = ("untrained", "cerf", "untrained bbp", "cerf bbp", "greedy")  # of the paper's density
 STANDARDISED = ", standardised"  # ending of a dataset's name, which the others do not have
 ENOUGH = f"rff, {N_CODES} features"
 

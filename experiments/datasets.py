@@ -32,6 +32,17 @@ FILES = {
     "orl_32x32": "ORL faces, (400, 1024), 40 persons, sorted",
     "pima": "Pima Indians diabetes, (768, 8)",
     "diabetic_retinopathy": "diabetic retinopathy Debrecen, (1151, 19), UCI",
+    **{
+        f"suite/mfeat_{view}": f"multiple features, view {view}, (2000, {n}): the same 2,000 "
+        "digits in the same order in each of five views, UCI"
+        for view, n in (
+            ("pixel", 240),
+            ("factors", 216),
+            ("fourier", 76),
+            ("karhunen", 64),
+            ("zernike", 47),
+        )
+    },
 }
 
 N_FOLDS = 5

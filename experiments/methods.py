@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import FunctionTransformer
@@ -24,9 +25,12 @@ REPEATS = 5
 MAPS = {
     "rff": "dense random Fourier features, as in the paper: cosines with random offsets",
     "untrained": "masked features at the paper's setting, drawn and not chosen",
-    "cerf": "`MaskedCERF.paper_setting`: mask density .4, .4 of the candidates chosen by CVEM, "
-    "with standardised embeddings",
+    "cerf": '`MaskedCERF.paper_setting(mask_law="fixed")`: mask density .4, .4 of the candidates '
+    "chosen by CVEM, with standardised embeddings; each mask reads as many inputs",
     "cerf as printed": "the same with the embeddings as the paper prints them",
+    "untrained bbp": "as untrained, with masks of a Beta-Bernoulli process, as in the paper",
+    "cerf bbp": "as cerf, with masks of a Beta-Bernoulli process: `MaskedCERF.paper_setting()`",
+    "cerf 20 %": "as cerf, with .2 of the candidates chosen",
     "default": "`MaskedFourierFeatures(macs=...)`: sparse masks, cosine and sine of each "
     "projection, nothing chosen and no labels",
     "greedy": "the paper's setting, but chosen by greedy pursuit of the same teacher",
@@ -74,13 +78,17 @@ def feature_map(
     setting = {"macs": macs, "gamma": gamma, "random_state": seed} | parameters
     ours = {key: value for key, value in setting.items() if key != "gamma"}
     dense = {key: setting[key] for key in ("macs", "gamma", "random_state")} | {"paired": False}
-    paper = partial(MaskedCERF.paper_setting, mask_law="fixed")  # what the results were made with
+    process = MaskedCERF.paper_setting
+    paper = partial(process, mask_law="fixed")
     makers: dict[str, Callable[[], Any]] = {
         "rff": lambda: RandomFourierFeatures(**dense),
         "orthogonal": lambda: RandomFourierFeatures(orthogonal=True, **dense),
         "untrained": lambda: paper(selector="random", **setting),
         "cerf": lambda: paper(**setting),
         "cerf as printed": lambda: paper(normalize=None, **setting),
+        "untrained bbp": lambda: process(selector="random", **setting),
+        "cerf bbp": lambda: process(**setting),
+        "cerf 20 %": lambda: paper(selected_fraction=0.2, **setting),
         "greedy": lambda: paper(selector="greedy", **setting),
         "default": lambda: MaskedFourierFeatures(**ours),
         "greedy labels": lambda: MaskedCERF(selector="greedy", teacher="labels", **ours),
@@ -94,6 +102,22 @@ def feature_map(
     return makers[name]()
 
 
+class Projections(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Projections of a feature map without its cosines, ``W^T x``."""
+
+    def __init__(self, feature_map: Any) -> None:
+        self.feature_map = feature_map
+
+    def fit(self, X: NDArray, y: NDArray | None = None) -> Projections:
+        """Fit the map, which is changed."""
+        self.feature_map.fit(X, y)
+        return self
+
+    def transform(self, X: NDArray) -> NDArray:
+        """Project rows."""
+        return X @ self.feature_map.frequencies_
+
+
 def fit_quietly(estimator: Any, X: NDArray, y: NDArray | None = None) -> Any:
     """Fit; CVEM stops after the paper's 20 stages, converged or not, and need not say so."""
     with warnings.catch_warnings():
@@ -103,6 +127,8 @@ def fit_quietly(estimator: Any, X: NDArray, y: NDArray | None = None) -> Any:
 
 def n_macs(estimator: Any) -> int:
     """MACs of one row of a fitted map; the inputs themselves cost none."""
+    if isinstance(estimator, Projections):
+        return n_macs(estimator.feature_map)
     return 0 if isinstance(estimator, FunctionTransformer) else int(cost(estimator).macs)
 
 

@@ -6,9 +6,12 @@ import base64
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from experiments import markdown
 from experiments.catalogue import NAMES, config_of, module_of
+from experiments.headline import headline
 from experiments.store import ROOT, Store, path_of, plain
 
 OPENING = Path(__file__).with_name("opening.md")
@@ -70,17 +73,36 @@ def pages(stores: dict[str, Store], pictures: Path, size: str) -> dict[str, str]
         elsewhere = getattr(module, "PAGE", None)
         path = elsewhere or f"{APPENDIX}/{name}.md"
         answers.append(f"### [{module.TITLE}]({path})")
-        answers += module.summary(store.results, store.config)
+        answers += module.summary(store.results, store.config, *_beside(module, stores, size))
         if elsewhere:
             continue
         body = module.section(store.results, store.config, pictures)
         parts = [f"# {module.TITLE}", BACK, body.strip(), provenance(name, store)]
         tables[path] = "\n\n".join(parts) + "\n"
     opening = OPENING.read_text(encoding="utf-8").strip()
+    opening = opening.replace("{headline}", headline(_complete(stores, size)))
     opening = opening.replace("{answers}", "\n\n".join(answers))
     if size != "full":
         opening += f"\n\nThis page is of the size **{size}**: it tests the programs only."
     return {"reproduction.md": opening + "\n", **tables}
+
+
+def _complete(
+    stores: dict[str, Store], size: str
+) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """Results and configuration of the experiments that are complete."""
+    return {
+        name: (store.results, store.config)
+        for name, store in stores.items()
+        if not _what_is_missing(name, store, size)
+    }
+
+
+def _beside(module: ModuleType, stores: dict[str, Store], size: str) -> list[dict[str, Any]]:
+    """Results of the experiment that a module shows its own beside, if they are complete."""
+    name = getattr(module, "BESIDE", "")
+    found = _complete({name: stores[name]} if name in stores else {}, size)
+    return [results for results, _ in found.values()]
 
 
 def _what_is_missing(name: str, store: Store, size: str) -> str:

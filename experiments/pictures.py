@@ -14,6 +14,8 @@ COLOURS = {
     "untrained": "#1f77b4",
     "cerf": "#d62728",
     "cerf as printed": "#f4a582",
+    "cerf bbp": "#8b0000",
+    "untrained bbp": "#0b3d6b",
     "default": "#000000",
     "greedy": "#9467bd",
     "greedy labels": "#e377c2",

@@ -19,10 +19,12 @@ import cerflearn
 ROOT = Path(__file__).resolve().parents[1]
 SIZES = ("tiny", "quick", "full")
 DIGITS = 6  # that are kept of each number
+OTHERS = "other sources"
+REMEDY = "Measure everything again with --again, or keep what is there with --keep."
 
 
-class ChangedConfigError(ValueError):
-    """Results were made with another configuration."""
+class OtherResultsError(ValueError):
+    """Results were made with another configuration or by another version of the code."""
 
 
 def path_of(name: str, size: str, folder: Path | None = None) -> Path:
@@ -41,15 +43,30 @@ class Store:
         ``wall_seconds`` of all runs together.
     config : dict, default=None
         Configuration of the run, which must be that of the results in the file; None to read only.
+    made_by : dict, default=None
+        What ``provenance`` says of the run, added to ``versions``; its ``sources`` must be those of
+        the results in the file.
+    keep : bool, default=False
+        Go on though configuration or sources differ. ``versions`` then names all sources.
     """
 
-    def __init__(self, path: Path, config: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        config: dict[str, Any] | None = None,
+        made_by: dict[str, str] | None = None,
+        *,
+        keep: bool = False,
+    ) -> None:
         self.path = path
+        self.made_by = made_by or {}
         empty: dict[str, Any] = {"results": {}, "seconds": {}, "wall_seconds": 0.0}
         self.content = json.loads(path.read_text()) if path.exists() else empty
         if config is not None:
             config = plain(config)
-            self._compare(config)
+            if self.results and not keep:
+                self._compare(config)
+                self._compare_sources()
             self.content["config"] = config
 
     @property
@@ -68,12 +85,12 @@ class Store:
 
     def put(self, key: tuple[str, ...], piece: dict[str, Any], seconds: float) -> None:
         """Keep a piece and how long it took."""
+        self.content["versions"] = self._versions()
         node = self.results
         for part in key[:-1]:
             node = node.setdefault(part, {})
         node[key[-1]] = plain(piece)
         self.content["seconds"]["/".join(key)] = round(seconds, 2)
-        self.content["versions"] = versions()
         self.write()
 
     def add_wall_seconds(self, seconds: float) -> None:
@@ -90,11 +107,32 @@ class Store:
     def _compare(self, config: dict[str, Any]) -> None:
         before = self.content.get("config", config)
         names = sorted(k for k in {*before, *config} if before.get(k) != config.get(k))
-        if names and self.results:
-            raise ChangedConfigError(
+        if names:
+            raise OtherResultsError(
                 f"{self.path} was made with another configuration: {', '.join(names)} differ. "
-                "Measure everything again with --again, or keep what is there with --keep."
+                + REMEDY
             )
+
+    def _compare_sources(self) -> None:
+        before = self.content.get("versions", {})
+        if self.made_by and before.get("sources") != self.made_by["sources"]:
+            there, here = (
+                f"sources {v.get('sources', 'not named')}, commit {v.get('commit', 'not named')}"
+                for v in (before, self.made_by)
+            )
+            raise OtherResultsError(
+                f"{self.path} was made by another version of the code ({there}; here {here}). "
+                + REMEDY
+            )
+
+    def _versions(self) -> dict[str, str]:
+        """Versions of this run, and the sources of pieces that it found."""
+        found = versions() | self.made_by
+        before = self.content.get("versions", {})
+        others = [name for name in before.get(OTHERS, "").split(", ") if name]
+        if self.results and before.get("sources") != found.get("sources"):
+            others.append(before.get("sources", "not named"))
+        return found | ({OTHERS: ", ".join(dict.fromkeys(others))} if others else {})
 
 
 def look_up(tree: dict[str, Any], key: tuple[str, ...]) -> Any:

@@ -20,11 +20,13 @@ def pieces(config: dict[str, Any]) -> Iterator[Piece]:
     for name, dataset in config["datasets"].items():
         split = dataset["split"]
         for seed in range(config["seeds"]):
-            # The rows of a split that is given do not depend on the seed: settings are chosen once.
-            chosen = ("choice", name, "0" if dataset.get("given") else str(seed))
+            # The rows of a split that is given do not depend on the seed; a wide grid is slow.
+            once = dataset.get("given") or dataset.get("choose_once")
+            chosen = ("choice", name, "0" if once else str(seed))
             if chosen[-1] == str(seed):
                 grid = config["grid"] if wide else config | dataset
                 arguments = {key: grid[key] for key in ("widths", "C")}
+                arguments |= {key: config[key] for key in ("give_up",) if key in config}
                 arguments["n_dense"] = dataset["dense"][dataset["choose_at"]]
                 yield Piece(chosen, choose, {"split": split, "seed": seed, **arguments})
             for method in maps_of(name, config):

@@ -92,6 +92,13 @@ def judged_cells(config: Config, reading: str = "") -> list[Cell]:
     ]
 
 
+def over_cells(
+    results: Results, some: list[Cell], method: str, head: str = "svc"
+) -> NDArray[np.float64]:
+    """Accuracy (%) of each seed, averaged over cells."""
+    return np.mean([cell.values(results, method, head) for cell in some], axis=0)
+
+
 def maps_of(dataset: str, config: Config) -> list[str]:
     """Return the maps that are run on a dataset: all, or fewer on other readings."""
     return config["datasets"][dataset].get("maps", config["maps"])

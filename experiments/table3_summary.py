@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from experiments.markdown import bullets, table
 from experiments.table3_results import (
@@ -15,6 +14,7 @@ from experiments.table3_results import (
     cells,
     judged_cells,
     maps_of,
+    over_cells,
     totals,
 )
 from experiments.verdicts import Mean, count, is_above, mean, paired
@@ -30,6 +30,7 @@ def summary(results: Results, config: Config) -> list[str]:
     judged = judged_cells(config)
     lines = [" ".join(_gain_line(results, judged, head) for head in HEADS)]
     lines.append(_verdict_line(results, judged))
+    lines.append(edges_line(results, config))
     lines += [_choice_line(results, judged, n) for n in NAMES_OF_CERF if n in config["maps"]]
     lines.append(" ".join(_default_line(results, judged, head) for head in HEADS))
     if "linear" in config["maps"]:
@@ -53,6 +54,23 @@ def readings(results: Results, config: Config) -> list[str]:
     return lines
 
 
+def edges_line(results: Results, config: Config) -> str:
+    """Count the choices of width and C that lie on an edge of their grid."""
+    counts = {key: [0, 0] for key in ("width", "C")}
+    total = 0
+    for dataset, chosen in results["choice"].items():
+        entry = config["grid"] if config.get("full_grid") else config | config["datasets"][dataset]
+        total += len(chosen)
+        for key, grid in (("width", entry["widths"]), ("C", entry["C"])):
+            for side, edge in enumerate((min(grid), max(grid))):
+                counts[key][side] += sum(record[key] == edge for record in chosen.values())
+    return (
+        f"Of {total} choices of the width, {counts['width'][0]} lie on the lower and "
+        f"{counts['width'][1]} on the upper edge of the grid; of C, {counts['C'][0]} and "
+        f"{counts['C'][1]}."
+    )
+
+
 def _means(results: Results, config: Config) -> str:
     """Accuracy of each dataset, averaged over its MAC counts, the paper's beside ours."""
     rows = []
@@ -61,12 +79,12 @@ def _means(results: Results, config: Config) -> str:
         row = [dataset, f"{some[0].label} to {some[-1].label}" if some[1:] else some[0].label]
         for name, method in (("paper_rff", "rff"), ("paper_cerf", "cerf")):
             row.append(f"{np.mean([getattr(cell, name) for cell in some]):.1f}")
-            row.append(str(mean(_over_cells(results, some, method))))
-        ours = _over_cells(results, some, "cerf")
-        row.append(str(paired(ours, _over_cells(results, some, "rff"))))
+            row.append(str(mean(over_cells(results, some, method))))
+        ours = over_cells(results, some, "cerf")
+        row.append(str(paired(ours, over_cells(results, some, "rff"))))
         for method in ("untrained", "default", "linear"):
             there = method in maps_of(dataset, config)
-            row.append(str(mean(_over_cells(results, some, method))) if there else "")
+            row.append(str(mean(over_cells(results, some, method))) if there else "")
         rows.append(row)
     header = ["data", "MACs", "paper: RFF", "RFF", "paper: CERF", "CERF", "CERF - RFF"]
     text = (
@@ -76,11 +94,6 @@ def _means(results: Results, config: Config) -> str:
     )
     header += ["untrained masks", "our default", "linear on inputs"]
     return text + "\n\n" + table(header, rows)
-
-
-def _over_cells(results: Results, some: list[Cell], method: str) -> NDArray[np.float64]:
-    """Accuracy of each seed, averaged over cells."""
-    return np.mean([cell.values(results, method) for cell in some], axis=0)
 
 
 def _default_line(results: Results, judged: list[Cell], head: str) -> str:

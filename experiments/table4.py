@@ -21,7 +21,7 @@ SETTINGS = ("n_components", "inner_folds", "widths", "C", "C_svm", "classifier_m
 
 def pieces(config: dict[str, Any]) -> Iterator[Piece]:
     """Each method on the five folds of each repetition."""
-    settings = {name: config[name] for name in SETTINGS}
+    settings = {name: config[name] for name in SETTINGS if name in config}
     if config.get("full_grid"):
         settings |= config["grid"]
     for data in config["datasets"]:

@@ -37,7 +37,7 @@ MEANING = {
     "linear": "logistic regression on the inputs",
     "mlp": "ReLU perceptron at the MACs of CERFClassifier",
 }
-SHOWN = (*RIVALS, "cerf", "default", "classifier", "rff", "linear", "mlp")
+SHOWN = (*RIVALS, "cerf", "untrained", "default", "classifier", "rff", "linear", "mlp")
 """Methods among the answers."""
 OTHERS = tuple(name for name in MEANING if name not in OURS)
 
@@ -92,7 +92,8 @@ def section(results: Results, config: Config, folder: Path) -> str:
 
 def summary(results: Results, config: Config) -> list[str]:
     """Return errors beside the paper's, and a sentence a dataset on the best methods."""
-    return [_beside_the_paper(results, config), bullets(_best_lines(results, config))]
+    lines = [*_best_lines(results, config), *_trained_lines(results, config)]
+    return [_beside_the_paper(results, config), bullets(lines)]
 
 
 def _beside_the_paper(results: Results, config: Config) -> str:
@@ -124,6 +125,26 @@ def _best_lines(results: Results, config: Config) -> list[str]:
             f"{_with_cost(results, data, rival)}, best of all others "
             f"{_with_cost(results, data, other)}; {least} minus {other}, over the "
             f"repetitions that both have: {difference(results, data, least, other)}."
+        )
+    return lines
+
+
+def relation(gain: Mean) -> str:
+    """Return what a difference of errors says; within two standard errors it is a tie."""
+    if abs(gain.value) <= 2.0 * gain.error:
+        return "tie with"
+    return "are better than" if gain.value < 0.0 else "are worse than"
+
+
+def _trained_lines(results: Results, config: Config) -> list[str]:
+    """Say whether trained masks differ from untrained ones, of which they are chosen."""
+    lines = []
+    for data in config["datasets"]:
+        gain = difference(results, data, "cerf", "untrained")
+        ratio = cost_of(results, data, "cerf", "macs") / cost_of(results, data, "untrained", "macs")
+        lines.append(
+            f"{data}: trained masks {relation(gain)} untrained ones (error {gain.value:+.2f} ± "
+            f"{gain.error:.2f}; within two standard errors is a tie), at {ratio:.2f} of the MACs."
         )
     return lines
 

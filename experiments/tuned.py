@@ -1,24 +1,22 @@
 """Classifiers of Table 4, each with its settings chosen inside the training part.
 
-A model is made of a feature map and logistic regression; the kernel's width and C are those with
-the least cross-validated log loss. Learned maps take both from the map of which they choose, as
-the paper transfers them. Inputs are standardised before, which no method is charged for.
+A model is made of a feature map and a head (``heads.py``): logistic regression, or the linear SVM
+where a name ends with ``SVM``. The kernel's width and C are those with the least cross-validated
+loss of the head. Learned maps take both from the map of which they choose, as the paper transfers
+them. Inputs are standardised before, which no method is charged for.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -31,12 +29,13 @@ from cerflearn import (
     RandomFourierFeatures,
     cost,
 )
+from experiments.heads import HEADS, ScaledHead
 from experiments.methods import fit_quietly, median_gamma, n_landmarks
 
 Make = Callable[..., Any]
 Config = dict[str, Any]
 
-TINY = 1e-6  # share of the largest variance below which an axis is left out
+SVM = " svm"  # ending of the name of a map with that head
 PERCEPTRON_PENALTIES = (1e-2, 1e-1, 1.0, 10.0)
 
 
@@ -46,84 +45,32 @@ def folds_of(y: NDArray, seed: int, config: Config) -> list[tuple[NDArray, NDArr
     return list(folds.split(np.zeros(len(y)), y))
 
 
-def choose(make: Make, X: NDArray, y: NDArray, seed: int, config: Config) -> tuple[float, float]:
-    """Gamma and C with the least cross-validated log loss; maps do not see y."""
-    median = median_gamma(X)
+def choose(
+    make: Make, X: NDArray, y: NDArray, seed: int, config: Config, head: str = "logistic"
+) -> tuple[float, float]:
+    """Gamma and C with the least cross-validated loss of the head; maps do not see y."""
+    median, folds = median_gamma(X), folds_of(y, seed, config)
+    grid = config[HEADS[head].grid]
     losses = []
     for width in config["widths"]:
         features = make(gamma=width * median, random_state=seed).fit_transform(X)
-        losses.append(losses_of_c(features, y, seed, config))
+        losses.append(HEADS[head].losses(features, y, folds, grid))
     row, column = np.unravel_index(np.argmin(losses), np.shape(losses))
-    return float(config["widths"][row] * median), float(config["C"][column])
+    return float(config["widths"][row] * median), float(grid[column])
 
 
-def losses_of_c(F: NDArray, y: NDArray, seed: int, config: Config) -> NDArray:
-    """Cross-validated log loss of logistic regression on features, for each C."""
-    mean, axes = axes_of(F)
-    codes = (F - mean) @ axes
-    losses = np.zeros(len(config["C"]))
-    for train, test in folds_of(y, seed, config):
-        model = logistic(1.0)
-        for index, C in enumerate(config["C"]):
-            model.set_params(C=C).fit(codes[train], y[train])
-            losses[index] += log_loss(y[test], model.predict_proba(codes[test]))
-    return losses
+def on_features(feature_map: Any, C: float, X: NDArray, y: NDArray, head: str) -> Pipeline:
+    """Feature map and head, fitted."""
+    return fit_quietly(make_pipeline(feature_map, ScaledHead(C, head)), X, y)
 
 
-def axes_of(F: NDArray) -> tuple[NDArray, NDArray]:
-    """Means, and axes (n_features, rank) in which features are uncorrelated, of total variance 1.
-
-    Logistic regression with a ridge is the same in any orthogonal axes; those in which features
-    hardly vary, most of them for a wide kernel, are left out.
-    """
-    mean = F.mean(axis=0)
-    centred = F - mean
-    if len(F) < F.shape[1]:
-        variances, vectors = eigh(centred @ centred.T, driver="evd")
-        vectors = centred.T @ vectors / np.sqrt(np.maximum(variances, TINY * variances[-1]))
-    else:
-        variances, vectors = eigh(centred.T @ centred, driver="evd")
-    kept = variances > TINY * variances[-1]
-    return mean, vectors[:, kept] / np.sqrt(F.var(axis=0).sum())
-
-
-def logistic(C: float) -> LogisticRegression:
-    """Logistic regression by Newton's method, exact and fast in few columns."""
-    return LogisticRegression(C=C, solver="newton-cholesky", warm_start=True)
-
-
-class ScaledLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Logistic regression whose C is for features of total variance 1, whatever theirs is."""
-
-    def __init__(self, C: float = 1.0) -> None:
-        self.C = C
-
-    def fit(self, F: NDArray, y: NDArray) -> ScaledLogistic:
-        """Fit in uncorrelated axes; ``coef_`` is for the features as they are."""
-        mean, axes = axes_of(F)
-        model = logistic(self.C).fit((F - mean) @ axes, y)
-        self.classes_ = model.classes_
-        self.coef_ = model.coef_ @ axes.T
-        self.intercept_ = model.intercept_ - self.coef_ @ mean
-        return self
-
-    def predict(self, F: NDArray) -> NDArray:
-        """Class of each row."""
-        return self.classes_[((F @ self.coef_.T + self.intercept_)[:, 0] > 0).astype(int)]
-
-
-def on_features(feature_map: Any, C: float, X: NDArray, y: NDArray) -> Pipeline:
-    """Feature map and logistic regression, fitted."""
-    return fit_quietly(make_pipeline(feature_map, ScaledLogistic(C)), X, y)
-
-
-def tuned(make: Make) -> Make:
+def tuned(make: Make, head: str = "logistic") -> Make:
     """Classifier of a map at the settings that suit it best."""
 
     def fit(X: NDArray, y: NDArray, seed: int, config: Config) -> Pipeline:
         size = {"n_components": config["n_components"]}
-        gamma, C = choose(lambda **p: make(**size, **p), X, y, seed, config)
-        return on_features(make(gamma=gamma, random_state=seed, **size), C, X, y)
+        gamma, C = choose(lambda **p: make(**size, **p), X, y, seed, config, head)
+        return on_features(make(gamma=gamma, random_state=seed, **size), C, X, y, head)
 
     return fit
 
@@ -134,8 +81,9 @@ def rff(**parameters: Any) -> Any:
 
 
 def untrained(**parameters: Any) -> Any:
-    """Masks of density .4 as they are drawn."""
-    return MaskedCERF.paper_setting(mask_law="fixed", selector="random", **parameters)
+    """Masks of density .4 as they are drawn, each of as many inputs unless said."""
+    setting = {"mask_law": "fixed", "selector": "random"} | parameters
+    return MaskedCERF.paper_setting(**setting)
 
 
 def cvem(*, n_components: int, **parameters: Any) -> Any:
@@ -144,8 +92,8 @@ def cvem(*, n_components: int, **parameters: Any) -> Any:
     The exact M-step, to a tolerance that takes about ten stages: the paper's takes a minute here.
     """
     learning = {"solver": "procrustes", "tol": 1e-2, "n_candidates": n_components}
-    kept = round(0.4 * n_components)
-    return MaskedCERF.paper_setting(mask_law="fixed", n_components=kept, **learning, **parameters)
+    setting = {"mask_law": "fixed", "n_components": round(0.4 * n_components)} | learning
+    return MaskedCERF.paper_setting(**(setting | parameters))
 
 
 def greedy(*, n_components: int, **parameters: Any) -> Any:
@@ -161,10 +109,10 @@ def nystroem(X: NDArray, y: NDArray, seed: int, config: Config) -> Pipeline:
     return tuned(Nystroem)(X, y, seed, config | {"n_components": width})
 
 
-def linear(X: NDArray, y: NDArray, seed: int, config: Config) -> ScaledLogistic:
+def linear(X: NDArray, y: NDArray, seed: int, config: Config) -> ScaledHead:
     """Logistic regression on the inputs."""
-    losses = losses_of_c(X, y, seed, config)
-    return ScaledLogistic(config["C"][int(losses.argmin())]).fit(X, y)
+    losses = HEADS["logistic"].losses(X, y, folds_of(y, seed, config), config["C"])
+    return ScaledHead(config["C"][int(losses.argmin())]).fit(X, y)
 
 
 def svm(X: NDArray, y: NDArray, seed: int, config: Config) -> Any:
@@ -201,24 +149,37 @@ def rival(name: str) -> Make:
     return fit
 
 
+PROCESS = {"mask_law": "beta_bernoulli"}
+MAPS: dict[str, Make] = {
+    "rff": rff,
+    "untrained": untrained,
+    "untrained bbp": partial(untrained, **PROCESS),
+    "default": MaskedFourierFeatures,
+    "orthogonal": partial(rff, orthogonal=True),
+}
+"""Maps that are drawn, each with both heads."""
+
 METHODS: dict[str, Make] = {
     "RKS": rival("RandomKitchenSinks"),
     "MKL": rival("MultipleKernelLearning"),
     "AlaC": rival("ALaCarte"),
     "BaNK": rival("BaNK"),
-    "untrained": tuned(untrained),
-    "default": tuned(MaskedFourierFeatures),
     "classifier": classifier,
-    "rff": tuned(rff),
-    "orthogonal": tuned(lambda **p: rff(orthogonal=True, **p)),
     "nystroem": nystroem,
     "svm": svm,
     "linear": linear,
     "mlp": mlp,
+    **{name: tuned(make) for name, make in MAPS.items()},
+    **{name + SVM: tuned(make, "svm") for name, make in MAPS.items()},
 }
 """Each ``fit(X, y, seed, config)`` returns a fitted classifier."""
 
-LEARNED: dict[str, tuple[str, Make]] = {"cerf": ("untrained", cvem), "greedy": ("default", greedy)}
+CHOSEN: dict[str, tuple[str, Make]] = {
+    "cerf": ("untrained", cvem),
+    "cerf bbp": ("untrained bbp", partial(cvem, **PROCESS)),
+    "greedy": ("default", greedy),
+}
+LEARNED = CHOSEN | {name + SVM: (of + SVM, make) for name, (of, make) in CHOSEN.items()}
 """Learned maps, and the method whose settings they take."""
 
 
@@ -229,7 +190,8 @@ def fit_learned(
     feature_map = LEARNED[name][1](
         n_components=config["n_components"], gamma=setting["gamma"], random_state=seed
     )
-    return on_features(feature_map, setting["C"], X, y)
+    head = "svm" if name.endswith(SVM) else "logistic"
+    return on_features(feature_map, setting["C"], X, y, head)
 
 
 def setting_of(model: Any) -> dict[str, float]:

@@ -21,12 +21,14 @@ from experiments import classification, datasets, methods, paper, table3, table5
 from experiments.__main__ import main
 from experiments.catalogue import NAMES, config_of, module_of
 from experiments.page import pages, write_pages
-from experiments.store import ROOT, Store, path_of, plain
+from experiments.store import OTHERS, ROOT, Store, path_of, plain
 from experiments.table3_results import judged_cells
 from experiments.verdicts import mean
 
 TINY = ("table3", "table5")
 PUBLISHED = [name for name in NAMES if path_of(name, "full").exists()]
+UNNAMED = ("table2", "table3", "table4", "table5", "figure1", "figure2", "figure3")
+"""Results that were made before results named their sources, and not again since."""
 
 
 @pytest.fixture(scope="module", name="tiny")
@@ -201,7 +203,8 @@ def test_a_tiny_run_is_complete_and_says_what_made_it(tiny):
         config = config_of(name, "tiny")
         assert store.config == config
         assert all(store.get(piece.key) for piece in module_of(name).pieces(config))
-        assert {"cerflearn", "numpy", "scikit-learn"} <= {*store.content["versions"]}
+        versions = store.content["versions"]
+        assert {"cerflearn", "numpy", "scikit-learn", "commit", "sources"} <= {*versions}
     command = [sys.executable, "-m", "experiments", "status", *TINY, "--size", "tiny"]
     done = subprocess.run(
         [*command, "--folder", str(tiny)], cwd=ROOT, capture_output=True, text=True, check=True
@@ -231,6 +234,19 @@ def test_a_piece_that_is_lost_comes_back_the_same(copied, capsys):
     after = store_of(copied, "table3").results["maps"]["bundled digits"]["default"]["1"]
     for key in ("macs", "outputs", "svc", "ridge"):
         assert after[key] == before[key]
+
+
+def test_a_run_by_another_version_of_the_code_says_so_and_stops(copied, capsys):
+    store = store_of(copied, "table3")
+    store.content["versions"]["sources"] = 16 * "0"
+    store.write()
+    before = store.path.read_text()
+    arguments = ["--size", "tiny", "--folder", str(copied)]
+    assert main(["run", "table3", *arguments, "--jobs", "1"]) == 2
+    assert "another version of the code (sources 0000" in capsys.readouterr().err
+    assert store.path.read_text() == before
+    assert main(["run", "table3", *arguments, "--jobs", "1", "--keep"]) == 0
+    assert main(["render", "table3", *arguments]) == 0
 
 
 def test_a_run_that_needs_data_says_so_at_once(capsys, monkeypatch, tmp_path):
@@ -296,7 +312,7 @@ def test_the_page_names_what_is_not_complete(copied):
     store.write()
     (path,) = write_pages("tiny", TINY, copied)
     text = path.read_text()
-    assert "in a mask\n\nNot shown: 2 of 22 pieces are missing" in text
+    assert "in a mask\n\nNot shown: 2 of 28 pieces are missing" in text
     assert "at equal MACs\n\nNot shown: run with another configuration" in text
 
 
@@ -306,7 +322,9 @@ def test_the_spread_of_table_5_is_counted(copied):
     for size, error in (("1", 1.0), ("16", 1.1)):
         for seed in ("0", "1"):
             runs[size][seed]["error"] = [error, error if size == "1" else 1.2]
-    table, line = table5_page.summary(store.results, store.config)
+    table, lines = table5_page.summary(store.results, store.config)
+    line, process = lines.splitlines()
+    assert process.startswith("- With Beta-Bernoulli masks the spread over group sizes is at most")
     assert "| bundled digits | 1000 | 1150 |" in table
     assert "| 20.0 % |" in table
     assert line == (
@@ -332,3 +350,14 @@ def test_published_results_are_complete_and_of_the_configuration_here(name):
     config = plain(config_of(name, "full", full_grid=store.config["full_grid"]))
     assert store.config == config
     assert all(store.get(piece.key) for piece in module_of(name).pieces(config))
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_results_come_from_one_version_of_the_code_which_they_name(name):
+    versions = Store(path_of(name, "full")).content["versions"]
+    if name in UNNAMED:
+        assert "sources" not in versions, f"{name} was made again: take it off the list"
+        return
+    assert re.fullmatch("[0-9a-f]{16}", versions["sources"])
+    assert re.fullmatch("[0-9a-f]{12}", versions["commit"])  # without uncommitted changes
+    assert OTHERS not in versions

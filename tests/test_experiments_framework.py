@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
 import time
 from pathlib import Path
 
@@ -12,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import markdown
+from experiments import classification, markdown, table4
 from experiments.pieces import Piece
+from experiments.provenance import CHANGED, digest, provenance, sources
 from experiments.runner import run
-from experiments.store import ChangedConfigError, Store, plain
+from experiments.store import OTHERS, ROOT, OtherResultsError, Store, plain
 from experiments.verdicts import count, is_above, mean, paired, verdict
 
 # --- pieces, runner, store ---------------------------------------------------------------------
@@ -77,7 +79,7 @@ def test_what_is_there_is_not_run_again(tmp_path):
 def test_results_of_another_configuration_are_refused(tmp_path):
     store = Store(tmp_path / "x.json", {"size": "tiny", "seeds": 1})
     store.put(("a",), {"value": 1}, 1.0)
-    with pytest.raises(ChangedConfigError, match=r"seeds differ.*--again"):
+    with pytest.raises(OtherResultsError, match=r"seeds differ.*--again"):
         Store(store.path, {"size": "tiny", "seeds": 2})
     assert Store(store.path).get(("a",)) == {"value": 1}
 
@@ -94,6 +96,85 @@ def test_a_write_that_is_cut_short_leaves_the_old_file(tmp_path, monkeypatch):
 def test_results_are_plain_json_with_six_digits():
     found = plain({1: np.float32(0.1), "b": np.arange(2), "c": (np.bool_(True), math.nan, 2 / 3)})
     assert found == {"1": 0.1, "b": [0, 1], "c": [True, None, 0.666667]}
+
+
+# --- which version of the code made results ----------------------------------------------------
+
+
+def piece_of(function):
+    return Piece(("a",), function, {})
+
+
+def test_sources_are_the_library_and_what_measures_and_no_page():
+    found = {p.relative_to(ROOT).as_posix() for p in sources([piece_of(classification.measure)])}
+    assert {"experiments/classification.py", "experiments/methods.py"} <= found
+    assert {"src/cerflearn/learning/cvem.py", "CMakeLists.txt", "cpp/bindings.cpp"} <= found
+    assert not any(name.startswith("experiments/table") for name in found)
+    found = {p.name for p in sources([piece_of(table4.measure)])}
+    assert {"table4.py", "tuned.py", "heads.py", "datasets.py"} <= found
+    assert not {"table4_page.py", "classification.py", "store.py"} & found
+
+
+def test_the_digest_sees_names_and_contents(tmp_path):
+    first, second = (tmp_path / name for name in ("a.py", "b.py"))
+    for path in (first, second):
+        path.write_text("x = 1\n")
+    before = digest([first, second], tmp_path)
+    assert digest([first], tmp_path) != before
+    assert digest([first, first], tmp_path) != before
+    second.write_text("x = 2\n")
+    assert digest([first, second], tmp_path) != before
+    second.write_text("x = 1\n")
+    assert digest([first, second], tmp_path) == before
+
+
+def test_the_commit_tells_whether_what_measures_has_changed(tmp_path):
+    def git(*arguments):
+        name = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        command = ["git", "-C", str(tmp_path), *name, *arguments]
+        subprocess.run(command, check=True, capture_output=True)
+
+    piece = [piece_of(classification.measure)]
+    (tmp_path / "experiments").mkdir()
+    measuring, page = (
+        tmp_path / "experiments" / f"{name}.py" for name in ("classification", "table3_page")
+    )
+    for path in (measuring, page):
+        path.write_text("x = 1\n")
+    assert provenance(piece, tmp_path)["commit"] == "unknown"
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "first")
+    page.write_text("x = 2\n")
+    before = provenance(piece, tmp_path)
+    assert len(before["commit"]) == 12
+    measuring.write_text("x = 2\n")
+    after = provenance(piece, tmp_path)
+    assert after["commit"] == before["commit"] + CHANGED
+    assert after["sources"] != before["sources"]
+
+
+def test_results_of_another_version_of_the_code_are_refused(tmp_path):
+    here, later = ({"commit": name, "sources": 16 * name} for name in ("a", "b"))
+    store = Store(tmp_path / "x.json", {"seeds": 1}, here)
+    store.put(("a",), {"value": 1}, 1.0)
+    assert Store(store.path, {"seeds": 1}, here).get(("a",)) == {"value": 1}
+    assert Store(store.path).content["versions"]["sources"] == 16 * "a"
+    with pytest.raises(OtherResultsError, match=r"another version.*commit a.*commit b.*--again"):
+        Store(store.path, {"seeds": 1}, later)
+    kept = Store(store.path, {"seeds": 1}, later, keep=True)
+    kept.put(("b",), {"value": 2}, 1.0)
+    versions = json.loads(store.path.read_text())["versions"]
+    assert (versions["sources"], versions[OTHERS]) == (16 * "b", 16 * "a")
+    kept.put(("c",), {"value": 2}, 1.0)
+    assert kept.content["versions"][OTHERS] == 16 * "a"
+
+
+def test_results_that_name_no_version_are_refused(tmp_path):
+    store = Store(tmp_path / "x.json", {})
+    store.put(("a",), {"value": 1}, 1.0)
+    with pytest.raises(OtherResultsError, match="sources not named"):
+        Store(store.path, {}, {"commit": "a", "sources": "b"})
 
 
 # --- verdicts ----------------------------------------------------------------------------------

@@ -177,7 +177,7 @@ def test_gamma_and_c_have_the_least_cross_validated_log_loss(training):
 
 def test_the_scale_of_features_does_not_change_the_head(training):
     X, y = training
-    small, large = (tuned.ScaledLogistic(10.0).fit(factor * X, y) for factor in (1e-4, 1.0))
+    small, large = (tuned.ScaledHead(10.0).fit(factor * X, y) for factor in (1e-4, 1.0))
     assert np.array_equal(small.predict(1e-4 * X), large.predict(X))
     assert small.coef_ * 1e-4 == pytest.approx(large.coef_, rel=1e-6)
     plain = LogisticRegression(C=10.0, max_iter=1000)
