@@ -167,11 +167,12 @@ class Side:
         )
 
     def made_selector(self) -> Any:
-        """Selector with its settings."""
+        """Selector with its settings; for greedy, centred columns are as good as scaled ones."""
+        of_greedy = None if self.normalize is None else "standardize"
         makers: dict[str, Any] = {
             "cvem": lambda: CVEM(normalize=self.normalize, tol=TOL),
             "shared": lambda: Shared(normalize=self.normalize),
-            "greedy": lambda: Greedy(normalize=self.normalize),
+            "greedy": lambda: Greedy(normalize=of_greedy),
             "random": lambda: "random",
         }
         return makers[self.selector]()

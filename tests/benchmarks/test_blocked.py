@@ -207,3 +207,11 @@ def test_a_tiny_run_goes_on_where_it_stopped_and_makes_pages(protocol, load, mon
         mean = table2.errors("cerf", tables.CELLS[0], "nnls", truth).mean()
         assert f"{mean:.1f} ±" in pages[name]
     assert dataclasses.asdict(rows[0]) in [r["row"] for r in results["cells"]]
+
+
+@pytest.mark.parametrize("selector", ["cvem", "shared", "greedy"])
+@pytest.mark.parametrize("normalize", ["standardize", "center", None])
+def test_every_normalisation_fits_every_selector(protocol, selector, normalize):
+    problem = protocol.problem_of(protocol.TABLE[0], protocol.Reading(2.0), 0, 60, 30)
+    side = protocol.Side("cerf", normalize, selector=selector)
+    assert problem.errors(side, 0.4, "equal")["errors"]["equal"]["teacher"] > 0.0
