@@ -114,25 +114,25 @@ SELECTORS: dict[str, Any] = {
 
 def chosen_columns(
     method: str, X: Array, rff: Any, learner: Array, seed: int, *, paired: bool
-) -> NDArray[np.int64]:
-    """Columns that a method keeps, given the rows to fit."""
+) -> tuple[NDArray[np.int64], bool]:
+    """Columns that a method keeps, given the rows to fit, and whether it converged."""
     if method == "random":
-        return np.arange(N_COMPONENTS)
+        return np.arange(N_COMPONENTS), True
     if method in SELECTORS:
         settings = {"n_components": N_COMPONENTS, "selector": SELECTORS[method]}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", ConvergenceWarning)
             fitted = candidates(rff, seed, paired=paired, **settings).fit(X)
         weight = np.sqrt(2.0 / N_COMPONENTS)
         np.testing.assert_allclose(
             fitted.transform(X), weight * learner[:, fitted.selected_], atol=1e-12
         )
-        return fitted.selected_
+        return fitted.selected_, not told
     teacher = rff.transform(X)
     gram = teacher @ teacher.T if method == "direct, teacher" else rbf_kernel(X, gamma=rff.gamma)
     if method == "direct, centred":
         gram, learner = centred(gram), learner - learner.mean(axis=0)
-    return fit_direct(gram, learner, N_COMPONENTS, units=units_of(paired)).selected
+    return fit_direct(gram, learner, N_COMPONENTS, units=units_of(paired)).selected, True
 
 
 def units_of(paired: bool) -> NDArray[np.int64]:
@@ -169,10 +169,12 @@ def run(name: str, seed: int, *, paired: bool) -> dict[str, Any]:
     rff, teacher, learner = draw(X, len(X) // 2, seed, paired=paired)
     kernel, judged = (rbf_kernel(X[part], gamma=rff.gamma) for part in (old, new))
     weight = np.sqrt(2.0 / N_COMPONENTS)
-    errors, scaled, middle, training, seconds = {}, {}, {}, {}, {}
+    errors, scaled, middle, training, seconds, converged = {}, {}, {}, {}, {}, {}
     for method in METHODS:
         began = time.perf_counter()
-        kept = chosen_columns(method, X[old], rff, learner[old], seed, paired=paired)
+        kept, converged[method] = chosen_columns(
+            method, X[old], rff, learner[old], seed, paired=paired
+        )
         seconds[method] = time.perf_counter() - began
         fitted, other = (weight * learner[part][:, kept] for part in (old, new))
         errors[method] = kernel_error(other, judged)
@@ -192,6 +194,7 @@ def run(name: str, seed: int, *, paired: bool) -> dict[str, Any]:
         "training errors": training,
         "training errors of other starts": starts,
         "seconds": seconds,
+        "converged": {method: converged[method] for method in ("cvem", "literal")},
     }
 
 
@@ -254,12 +257,12 @@ def main() -> None:
             print(kind, table(results, kind), sep="\n\n", end="\n\n")
         return
     names = ["digits"] if arguments.tiny else [*DATA]
-    rows = []
+    made, rows = versions() | {"commit": commit()}, []
     for name in names:
         for seed in range(2 if arguments.tiny else SEEDS):
             rows += [plain(run(name, seed, paired=paired)) for paired in (False, True)]
             print(name, seed, rows[-2]["errors"], flush=True)
-    results = {"versions": versions() | {"commit": commit()}, "rows": rows}
+    results = {"versions": made, "rows": rows}
     if not arguments.tiny:
         write_json(RESULTS, results)
     print(table(results))
