@@ -1,7 +1,7 @@
 """What the detour by teacher and rotation (Eqs. 6-9) loses against the kernel itself (Eq. 5).
 
     python benchmarks/direct.py           # about five minutes; writes results/direct.json
-    python benchmarks/direct.py --table   # table of docs/theory.md from the results
+    python benchmarks/direct.py --table   # tables of docs/theory.md from the results
     python benchmarks/direct.py --tiny    # bundled digits, for tests; writes nothing
 
 80 of 200 masked candidates (Beta-Bernoulli masks of density .4) are chosen from 500 rows; all have
@@ -54,17 +54,23 @@ DATA = {
 }
 N_CANDIDATES, N_COMPONENTS = 200, 80
 N_ROWS, SEEDS, STARTS = 500, 5, 10
-METHODS = (
-    "random",
-    "cvem",
-    "literal",
-    "shared",
-    "greedy",
-    "direct, teacher",
-    "direct, centred",
-    "direct",
-)
 SHOWN = {False: "cosines", True: "pairs"}
+MEASURES = {
+    "errors": "equal weights",
+    "errors at the best scale": "best common weight",
+    "centred errors": "centred",
+}
+LABELS = {
+    "random": "random",
+    "cvem": "CVEM",
+    "literal": "CVEM as printed",
+    "shared": "shared",
+    "greedy": "greedy",
+    "direct, teacher": "teacher's Gram matrix",
+    "direct, centred": "direct, centred",
+    "direct": "direct",
+}
+METHODS = tuple(LABELS)
 
 Array = NDArray[np.float64]
 
@@ -230,20 +236,37 @@ def cell(values: Array) -> str:
     return f"{1000 * values.mean():.1f} ± {1000 * error:.1f}"
 
 
-def table(results: dict[str, Any], kind: str = "errors") -> str:
-    """Markdown: errors of random choice and of the direct fit, and what the others are above it."""
-    best = "direct, centred" if kind == "centred errors" else "direct"
-    others = [method for method in METHODS[1:] if method != best]
-    header = ["1,000 x kernel error", "random", best, *(f"{m} - {best}" for m in others)]
-    lines = ["| " + " | ".join(header) + " |", "| --- " * len(header) + "|"]
-    rows = results["rows"]
+def table(results: dict[str, Any]) -> str:
+    """Markdown: errors of random choice and of the direct fit, and what the others are above it.
+
+    Of cosines, with equal weights; differences are paired.
+    """
+    rows, others = results["rows"], [*SELECTORS, "direct, teacher"]
+    lines = [["1,000 x kernel error", "random", LABELS["direct"]]]
+    lines[0] += [f"{LABELS[method]} - direct" for method in others]
+    for name in dict.fromkeys(row["data"] for row in rows):
+        errors = errors_of(rows, name, "errors", paired=False)
+        best = errors["direct"]
+        cells = [cell(errors["random"]), cell(best), *(cell(errors[m] - best) for m in others)]
+        lines.append([name, *cells])
+    return markdown(lines)
+
+
+def means(results: dict[str, Any]) -> str:
+    """Markdown: errors of all methods, by all measures, averaged over datasets and seeds."""
+    lines = [["1,000 x kernel error", *(LABELS[method] for method in METHODS)]]
     for paired, shown in SHOWN.items():
-        for name in dict.fromkeys(row["data"] for row in rows):
-            errors = errors_of(rows, name, kind, paired=paired)
-            cells = [f"{name}, {shown}", cell(errors["random"]), cell(errors[best])]
-            cells += [cell(errors[method] - errors[best]) for method in others]
-            lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        rows = [row for row in results["rows"] if row["paired"] == paired]
+        for kind, measure in MEASURES.items():
+            found = [np.mean([row[kind][method] for row in rows]) for method in METHODS]
+            lines.append([f"{shown}, {measure}", *(f"{1000 * value:.0f}" for value in found)])
+    return markdown(lines)
+
+
+def markdown(lines: list[list[str]]) -> str:
+    """Return a table of a header and rows."""
+    text = ["| " + " | ".join(cells) + " |" for cells in lines]
+    return "\n".join([text[0], "|---" * len(lines[0]) + "|", *text[1:]])
 
 
 def main() -> None:
@@ -253,8 +276,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.table:
         results = json.loads(RESULTS.read_text())
-        for kind in ("errors", "errors at the best scale", "centred errors"):
-            print(kind, table(results, kind), sep="\n\n", end="\n\n")
+        print(table(results), means(results), sep="\n\n")
         return
     names = ["digits"] if arguments.tiny else [*DATA]
     made, rows = versions() | {"commit": commit()}, []
@@ -265,7 +287,7 @@ def main() -> None:
     results = {"versions": made, "rows": rows}
     if not arguments.tiny:
         write_json(RESULTS, results)
-    print(table(results))
+    print(table(results), means(results), sep="\n\n")
 
 
 if __name__ == "__main__":
