@@ -51,3 +51,11 @@ def test_the_page_on_theory_shows_the_published_results(module):
     page = (module.ROOT / "docs" / "theory.md").read_text()
     assert module.table(results) in page
     assert module.means(results) in page
+
+
+def test_the_page_on_the_paper_says_how_often_cvem_converged(module):
+    rows = json.loads(module.RESULTS.read_text())["rows"]
+    found = {name: sum(row["converged"][name] for row in rows) for name in ("cvem", "literal")}
+    page = (module.ROOT / "docs" / "paper.md").read_text()
+    told = f"standardised in {found['cvem']} of 50 fits, as printed in {found['literal']} of 50"
+    assert told in page
