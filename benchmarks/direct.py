@@ -1,6 +1,6 @@
 """What the detour by teacher and rotation (Eqs. 6-9) loses against the kernel itself (Eq. 5).
 
-    python benchmarks/direct.py           # about five minutes; writes results/direct.json
+    python benchmarks/direct.py           # about ten minutes; writes results/direct.json
     python benchmarks/direct.py --table   # tables of docs/theory.md from the results
     python benchmarks/direct.py --tiny    # bundled digits, for tests; writes nothing
 
