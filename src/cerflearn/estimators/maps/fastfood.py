@@ -88,8 +88,6 @@ class FastfoodFeatures(RandomFeatureMap):
 
     References
     ----------
-    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization".
-
     Le, Sarlos and Smola, "Fastfood: Approximating Kernel Expansions in Loglinear Time",
     ICML 2013.
     Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization"

@@ -93,8 +93,6 @@ class RandomFourierFeatures(RandomFeatureMap):
 
     References
     ----------
-    Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization".
-
     Rahimi and Recht, "Random Features for Large-Scale Kernel Machines", NIPS 2007.
     Yu et al., "Orthogonal Random Features", NIPS 2016.
     Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization"
