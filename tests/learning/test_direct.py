@@ -157,3 +157,62 @@ def test_bad_input_is_refused():
     for start in ([0, 1, 1], [0, 1, 3], [0, 1]):
         with pytest.raises(ValueError, match="start must have n_components different columns"):
             fit_direct(gram, learner, 3, units=units, start=np.array(start))
+
+
+NOT_FINITE = [np.nan, np.inf]
+
+
+@pytest.mark.parametrize("value", NOT_FINITE)
+def test_values_that_are_not_finite_are_refused(value):
+    gram, learner = problem(0)
+    spoiled = gram.copy()
+    spoiled[0, 1] = spoiled[1, 0] = value
+    with pytest.raises(ValueError, match="gram contains NaN or infinity"):
+        fit_direct(spoiled, learner, 3)
+    with pytest.raises(ValueError, match="learner contains NaN or infinity"):
+        fit_direct(gram, np.where(np.eye(30, 9) > 0, value, learner), 3)
+    with pytest.raises(ValueError, match="weight"):
+        fit_direct(gram, learner, 3, weight=value)
+
+
+def test_values_whose_products_overflow_are_refused():
+    gram, learner = problem(0)
+    with pytest.raises(ValueError, match="too large"):
+        fit_direct(gram * 1e200, learner * 1e100, 3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"weight": 0.0}, "weight=0.0 is not valid"),
+        ({"weight": -1.0}, "weight=-1.0 is not valid"),
+        ({"n_components": 2.5}, "n_components=2.5"),
+        ({"units": [0, 0, 1]}, r"units of shape \(3,\) must be \(9,\)"),
+        ({"units": np.full(9, -1)}, "units must be numbered from 0"),
+        ({"units": np.full(9, 0.5)}, "units must be integers"),
+        ({"start": [0, 1, 9]}, "start must have columns from 0 to 8"),
+        ({"start": [0, 1, -1]}, "start must have columns from 0 to 8"),
+        ({"start": [0.0, 1.0, 2.5]}, "start must be integers"),
+        ({"learner": np.zeros(30)}, "learner of shape"),
+        ({"learner": np.zeros((1, 9)), "gram": np.ones((1, 1))}, "two rows"),
+    ],
+)
+def test_odd_arguments_are_refused(changes, message):
+    gram, learner = problem(0)
+    arguments = {"gram": gram, "learner": learner, "n_components": 3} | changes
+    with pytest.raises(ValueError, match=message):
+        fit_direct(**arguments)
+
+
+def test_a_matrix_that_is_not_symmetric_is_refused():
+    gram, learner = problem(0)
+    gram[0, 1] += 0.5
+    with pytest.raises(ValueError, match="symmetric"):
+        fit_direct(gram, learner, 3)
+
+
+def test_lists_are_taken():
+    gram, learner = problem(0)
+    units = np.arange(9) // 3
+    found = fit_direct(gram.tolist(), learner.tolist(), 3, units=units.tolist())
+    assert found.selected.tolist() == fit_direct(gram, learner, 3, units=units).selected.tolist()

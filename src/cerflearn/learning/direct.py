@@ -30,6 +30,8 @@ MOST_ROWS = 5000
 # exchange and its reverse could otherwise both seem to gain.
 _LEAST_FALL = 1e-12
 
+_ASYMMETRY = 1e-8  # of a Gram matrix, as a share of its largest value: rounding
+
 
 @dataclass(frozen=True, eq=False)
 class DirectResult:
@@ -102,10 +104,16 @@ def fit_direct(
     """
     gram, learner = _checked(gram, learner)
     n_candidates = learner.shape[1]
+    if int(n_components) != n_components:
+        raise ValueError(f"n_components={n_components!r} must be an integer.")
     check_n_components(n_components, n_candidates)
-    labels = np.arange(n_candidates) if units is None else units
+    labels = _labels(units, n_candidates)
     count = _n_units(labels, n_components)
-    fit = _gram_fit(gram, learner, 2.0 / n_components if weight is None else weight, labels)
+    if weight is None:
+        weight = 2.0 / n_components
+    if not 0.0 < weight < np.inf:
+        raise ValueError(f"weight={weight!r} is not valid: it must be a positive number.")
+    fit = _gram_fit(gram, learner, float(weight), labels)
     if start is None:
         starts = (_forward(fit, count, first) for first in range(len(fit.linear)))
     else:
@@ -131,6 +139,11 @@ class _GramFit:
 def _checked(gram: NDArray[Any], learner: NDArray[Any]) -> tuple[Float64Array, Float64Array]:
     """Gram matrix without its diagonal (n, n) and learner (n, K), float64."""
     learner = np.asarray(learner, dtype=np.float64)
+    if learner.ndim != 2 or len(learner) < 2 or not learner.shape[1]:
+        raise ValueError(
+            f"learner of shape {learner.shape} must be (n_samples, n_candidates), with two rows or "
+            "more: Eq. 5 is about pairs of rows."
+        )
     n_samples = len(learner)
     if n_samples > MOST_ROWS:
         raise ValueError(
@@ -143,8 +156,32 @@ def _checked(gram: NDArray[Any], learner: NDArray[Any]) -> tuple[Float64Array, F
             "column for each row of learner."
         )
     gram = np.array(gram, dtype=np.float64)
+    for name, values in (("gram", gram), ("learner", learner)):
+        if not np.isfinite(values).all():
+            raise ValueError(f"{name} contains NaN or infinity.")
+    if np.abs(gram - gram.T).max() > _ASYMMETRY * np.abs(gram).max():
+        raise ValueError("gram must be symmetric, as matrices of inner products are.")
     np.fill_diagonal(gram, 0.0)
     return gram, learner
+
+
+def _labels(units: Any, n_candidates: int) -> IntArray:
+    """Unit of each column, (n_candidates,)."""
+    if units is None:
+        return np.arange(n_candidates)
+    labels = _integers("units", units)
+    if labels.shape != (n_candidates,):
+        raise ValueError(f"units of shape {labels.shape} must be ({n_candidates},): one a column.")
+    if labels.min() < 0:
+        raise ValueError("units must be numbered from 0 and have as many columns each.")
+    return labels
+
+
+def _integers(name: str, values: Any) -> IntArray:
+    array = np.asarray(values)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be integers, in one dimension.")
+    return array.astype(np.int64)
 
 
 def _n_units(labels: IntArray, n_components: int) -> int:
@@ -162,6 +199,9 @@ def _n_units(labels: IntArray, n_components: int) -> int:
 
 def _units_of(columns: IntArray, labels: IntArray, count: int) -> BoolArray:
     """Which units columns make up, (n_units,)."""
+    columns = _integers("start", columns)
+    if len(columns) and not 0 <= columns.min() <= columns.max() < len(labels):
+        raise ValueError(f"start must have columns from 0 to {len(labels) - 1}.")
     taken = np.bincount(labels[np.unique(columns)], minlength=int(labels.max()) + 1)
     chosen: BoolArray = taken == len(labels) // len(taken)
     if chosen.sum() != count or (taken[~chosen] > 0).any():
@@ -173,15 +213,17 @@ def _gram_fit(
     gram: Float64Array, learner: Float64Array, weight: float, labels: IntArray
 ) -> _GramFit:
     """Sum over all pairs of different rows, and over the columns of a unit."""
-    squares = np.square(learner)
-    quadratic = np.square(learner.T @ learner) - squares.T @ squares
-    linear = np.einsum("ik,ik->k", gram @ learner, learner)
     unit = np.eye(int(labels.max()) + 1)[labels]
-    return _GramFit(
-        weight**2 * (unit.T @ quadratic @ unit),
-        weight * (linear @ unit),
-        float(np.square(gram).sum()),
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # refused below
+        squares = np.square(learner)
+        quadratic = np.square(learner.T @ learner) - squares.T @ squares
+        linear = np.einsum("ik,ik->k", gram @ learner, learner)
+        quadratic = weight**2 * (unit.T @ quadratic @ unit)
+        constant = float(np.square(gram).sum())
+        largest = np.abs(quadratic).sum() + np.abs(linear).sum() + constant
+    if not np.isfinite(largest):
+        raise ValueError("gram or learner is too large: products of its values are not finite.")
+    return _GramFit(quadratic, weight * (linear @ unit), constant)
 
 
 def _forward(fit: _GramFit, count: int, first: int) -> BoolArray:
@@ -226,6 +268,6 @@ def _best_exchange(fit: _GramFit, chosen: BoolArray) -> tuple[int, int] | None:
     change = enter - leave[:, None] - 2.0 * fit.quadratic[np.ix_(leaving, entering)]
     place = np.unravel_index(int(change.argmin()), change.shape)
     scale = fit.constant + fit.quadratic.max() * len(leaving) ** 2
-    if change[place] >= -_LEAST_FALL * scale:
+    if not change[place] < -_LEAST_FALL * scale:
         return None
     return int(leaving[place[0]]), int(entering[place[1]])
