@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
-from scipy.sparse import issparse
+from scipy.sparse import issparse, vstack
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -208,3 +209,39 @@ def to_dense(rows: Any) -> Float64Array:
     """Rows of an array or sparse matrix as a float64 array in C order."""
     rows = rows.toarray() if issparse(rows) else rows
     return np.ascontiguousarray(rows, dtype=np.float64)
+
+
+def concatenate_rows(first: TrainingData, second: TrainingData) -> TrainingData:
+    """Rows of both, the first ones first."""
+    X = _stack(first.X, second.X)
+    frames = (first.frame, second.frame)
+    frame = X
+    if all(hasattr(frame, "columns") for frame in frames) and type(frames[0]) is type(frames[1]):
+        library = type(frames[0]).__module__.split(".")[0]
+        # Columns of integers and of numbers become numbers, as in pandas.
+        settings = {"how": "vertical_relaxed"} if library == "polars" else {}
+        frame = sys.modules[library].concat(list(frames), **settings)
+    if first.y is None or second.y is None:
+        return TrainingData(X, frame, None)
+    kinds = [np.asarray(y).dtype.kind in "OSU" for y in (first.y, second.y) if not issparse(y)]
+    if len(set(kinds)) > 1:
+        raise ValueError("y has text in some mini-batches and numbers in others: pass one kind.")
+    return TrainingData(X, frame, _stack(*(_flat_labels(y) for y in (first.y, second.y))))
+
+
+def _flat_labels(y: Any) -> Any:
+    """Labels in one dimension, if they are a single column."""
+    if issparse(y) or np.ndim(y) != 2 or np.shape(y)[1] != 1:
+        return y
+    return np.asarray(y).ravel()
+
+
+def _stack(first: Any, second: Any) -> Any:
+    """Rows of two arrays or sparse matrices; dense unless both are sparse."""
+    if issparse(first) and issparse(second):
+        return vstack([first, second], format="csr")
+    parts = [part.toarray() if issparse(part) else np.asarray(part) for part in (first, second)]
+    if parts[0].shape[1:] != parts[1].shape[1:]:
+        shapes = f"{parts[1].shape[1:]}, and {parts[0].shape[1:]} before"
+        raise ValueError(f"A row of y has the shape {shapes}.")
+    return np.concatenate(parts)

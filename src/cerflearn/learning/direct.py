@@ -166,7 +166,7 @@ def _checked(gram: NDArray[Any], learner: NDArray[Any]) -> tuple[Float64Array, F
 
 
 def _labels(units: Any, n_candidates: int) -> IntArray:
-    """Unit of each column, (n_candidates,)."""
+    """Return the unit of each column, (n_candidates,)."""
     if units is None:
         return np.arange(n_candidates)
     labels = _integers("units", units)

@@ -13,7 +13,7 @@ from sklearn.linear_model import RidgeClassifier, SGDClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from cerflearn import CVEM, BlockedCERF, Greedy, MaskedCERF, Shared
-from cerflearn.estimators.cerf.streaming import keep_places
+from cerflearn.estimators.cerf.candidates import keep_places
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(900, 8))

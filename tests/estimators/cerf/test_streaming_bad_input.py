@@ -61,7 +61,11 @@ BAD = {
     "columns of the teacher": ({"teacher": Broken("columns")}, (LARGE,), "gives 7 columns.*8"),
     "another selector": ({}, (X[:40],), "selector='Shared' cannot replace 'CVEM'"),
     "fewer outputs": ({}, (X[:40],), "n_components=8 cannot replace 32"),
-    "another teacher": ({"teacher": Broken()}, (X[:40],), r"cannot replace Broken\(\)"),
+    "another teacher": (
+        {"teacher": Broken()},
+        (X[:40],),
+        "teacher__how='rows' cannot replace 'nan'",
+    ),
     "a parameter": ({}, (X[:40],), "learning_decay=0.5 is not valid"),
 }
 

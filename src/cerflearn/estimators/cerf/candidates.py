@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -98,6 +99,20 @@ class MacBudget:
         self._kept[self._block[projection]] += 1
         return True
 
+    def macs_of(self, projections: IntArray) -> IntArray:
+        """MACs of each projection alone, without its block."""
+        return self._n_macs[projections]
+
+    @property
+    def left(self) -> float:
+        """MACs that are left; infinity without a limit."""
+        return float(self._left)
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether projections are counted in blocks."""
+        return self._block_macs > 0
+
     def remove(self, projection: int) -> None:
         """Stop counting a projection."""
         self._kept[self._block[projection]] -= 1
@@ -168,6 +183,65 @@ class Candidates:
                 chosen.append(projection)
         return np.array(chosen, dtype=np.int64)
 
+    def choose_exactly(self, order: IntArray, n_projections: int) -> IntArray:
+        """So many projections within the budget: the first of an order, then the cheapest others.
+
+        As many as possible are taken in order; so many must fit the budget if they are the
+        cheapest. Blocks are all of one cost: there the first are taken.
+        """
+        if self.budget.has_blocks:
+            return self.choose(order, n_projections)
+        macs = self.budget.macs_of(order)
+        total = np.concatenate([[0], np.cumsum(macs)])
+
+        def fits(n_first: int) -> bool:
+            cheapest = np.sort(macs[n_first:])[: n_projections - n_first]
+            return bool(total[n_first] + cheapest.sum() <= self.budget.left)
+
+        n_first = bisect_left(range(n_projections + 1), True, key=lambda n: not fits(n)) - 1
+        n_first = max(n_first, 0)
+        rest = n_first + np.argsort(macs[n_first:], kind="stable")[: n_projections - n_first]
+        return np.concatenate([order[:n_first], order[np.sort(rest)]])
+
+
+def keep_places(chosen: IntArray, before: IntArray, pieces: IntArray) -> IntArray:
+    """Order chosen projections so that whole pieces that stay chosen keep their place.
+
+    Whole pieces come first, in places of equal width; the place of one that is dropped goes to a
+    new one. Pieces of which only a part is chosen follow.
+
+    Parameters
+    ----------
+    chosen : ndarray of shape (n_chosen,), int64
+        Projections.
+    before : ndarray of shape (n_before,), int64
+        Projections chosen before, in their order.
+    pieces : ndarray of shape (n_projections,), int64
+        Equal numbers for projections that stay side by side.
+
+    Returns
+    -------
+    ndarray of shape (n_chosen,), int64
+        The chosen projections, ordered.
+
+    Examples
+    --------
+    >>> keep_places(np.array([0, 2, 3]), np.array([1, 2, 0]), np.arange(4))
+    array([3, 2, 0])
+    """
+    width = int(np.bincount(pieces).max())
+    members = {piece: chosen[pieces[chosen] == piece] for piece in np.unique(pieces[chosen])}
+    whole = [piece for piece in members if len(members[piece]) == width]
+    places: list[Any] = [None] * len(whole)
+    for place in range(len(before) // width):
+        run = pieces[before[place * width : (place + 1) * width]]
+        if place < len(whole) and (run == run[0]).all() and run[0] in whole:
+            places[place] = run[0]
+    rest = [piece for piece in whole if piece not in places]
+    places = [rest.pop(0) if piece is None else piece for piece in places]
+    places += [piece for piece in members if len(members[piece]) < width]
+    return np.concatenate([np.sort(members[piece]) for piece in places]).astype(np.int64)
+
 
 @dataclass(frozen=True, eq=False)
 class Selection:
@@ -205,6 +279,12 @@ class Selector(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
     _constraints: ClassVar[dict[str, Constraint]]
     _without_effect: ClassVar[tuple[NoEffect, ...]] = ()
+    # Parameters that may change between mini-batches.
+    _free_in_streams: ClassVar[tuple[str, ...]] = (
+        "learning_offset",
+        "learning_decay",
+        "cache_bytes",
+    )
 
     cache_bytes: int
 

@@ -51,7 +51,10 @@ MOST_CANDIDATES = 2**14
 _MOST_COUNTED = 1e12  # candidates that an error counts
 _SMALLEST_ERROR = 1e-12  # its logarithm stands for that of a teacher explained in full
 
-_LEARNED_ATTRIBUTES = ("rotation_", "scale_", "lower_bounds_", "errors_", "n_iter_")
+_LEARNED_ATTRIBUTES = (
+    "feature_map_", "_stream", "_n_features_out", "law_", "gamma_", "selected_", "feature_proba_",
+    "rotation_", "scale_", "lower_bounds_", "errors_", "n_iter_",
+)  # fmt: skip
 
 SelectorLike = Literal["greedy", "shared", "cvem", "random"] | Selector
 """What ``selector`` may be."""
@@ -153,7 +156,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
 
     def _forget(self) -> None:
         """Drop what was learned: a fit that fails never leaves an old map and a new width."""
-        for name in ("feature_map_", "_stream", *_LEARNED_ATTRIBUTES):
+        for name in _LEARNED_ATTRIBUTES:
             self.__dict__.pop(name, None)
 
     @abstractmethod

@@ -41,8 +41,9 @@ class Shared(Selector):
         after the first has the weight ``(t + learning_offset) ** -learning_decay`` against all
         before it. Not negative; a larger one trusts the first mini-batches more.
     learning_decay : float, default=0.7
-        Of ``partial_fit`` only, in (0.5, 1]: see ``learning_offset``. With 1 all mini-batches
-        weigh nearly the same in the end; a smaller one forgets old rows sooner.
+        Of ``partial_fit`` only, in (0.5, 1]: see ``learning_offset``. With 1 all weigh the
+        same but the first, which weighs ``learning_offset`` times as much; a smaller one forgets
+        old rows sooner.
     cache_bytes : int, default=2147483648
         Most memory for teacher and candidates of the training rows, which are computed anew in
         each pass where they do not fit. The bits of the result do not depend on it.
@@ -70,6 +71,7 @@ class Shared(Selector):
     5
     """
 
+    _free_in_streams: ClassVar[tuple[str, ...]] = (*Selector._free_in_streams, "max_stages")
     _constraints: ClassVar[dict[str, Constraint]] = (
         COMMON_CONSTRAINTS
         | STREAM_CONSTRAINTS

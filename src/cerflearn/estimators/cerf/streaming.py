@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import issparse, vstack
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_consistent_length
 from sklearn.utils.metaestimators import available_if
 
-from cerflearn._typing import FloatArray, IntArray, MatrixLike
+from cerflearn._typing import IntArray, MatrixLike
 from cerflearn._validation import make_generator
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.engines import make_engine
-from cerflearn.estimators.cerf.candidates import UNEXPLAINED, Candidates, Selector
+from cerflearn.estimators.cerf.candidates import (
+    UNEXPLAINED,
+    Candidates,
+    Selector,
+    keep_places,
+)
 from cerflearn.estimators.cerf.learned import LearnedFeatureMap, embedding_source
 from cerflearn.estimators.cerf.selectors import SELECTORS, make_selector
 from cerflearn.estimators.gamma import resolve_law
-from cerflearn.estimators.input import TrainingData, read_data
+from cerflearn.estimators.input import TrainingData, concatenate_rows, read_data
 from cerflearn.estimators.teachers import Teacher, make_teacher
 from cerflearn.features.base import equal_amplitudes, projections_for
 from cerflearn.features.blocked import BlockedMap
@@ -48,11 +54,14 @@ class Waiting:
         What candidates and teacher will be drawn from; never used itself, only copies of it.
     n_needed : int
         Rows that the stream begins with.
+    parameters : dict
+        Parameters of the estimator, which must not change.
     """
 
     data: TrainingData
     rng: np.random.Generator
     n_needed: int
+    parameters: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +77,7 @@ class Begun:
     teacher_width : int
         Columns of the teacher.
     parameters : dict
-        Parameters of the estimator that must not change.
+        Parameters of the estimator, which must not change.
     learned : object
         What the selector has learned.
     order : ndarray of shape (n_projections,), int64
@@ -123,8 +132,10 @@ class StreamedFeatureMap(LearnedFeatureMap):
         ``partial_fit`` too; new features take the columns of those that are dropped. (Of a mask
         or block that is chosen in part, and with ``unit="output"``, columns may move.)
 
-        Parameters cannot be changed after the stream has begun, but for ``n_jobs``, ``verbose``,
-        and ``learning_offset`` and ``learning_decay`` of the selector. After ``fit``, which keeps
+        Parameters cannot be changed after the first rows, but for ``n_jobs``, ``verbose``, and
+        ``learning_offset``, ``learning_decay`` and ``cache_bytes`` of the selector. The number of
+        outputs stays what it was at first: where masks differ in size, ``macs`` is kept by
+        choosing smaller ones last. After ``fit``, which keeps
         no statistics, it starts anew, as ``fit`` does after ``partial_fit``.
 
         Parameters
@@ -142,7 +153,7 @@ class StreamedFeatureMap(LearnedFeatureMap):
         """
         trial = _copy_of(self)
         trial._check_parameters()
-        with one_thread_blas():
+        with one_thread_blas(), _unless_it_fails(self.random_state):
             trial._learn_from(make_selector(trial.selector), X, y)
         self.__dict__ = trial.__dict__
         return self
@@ -152,35 +163,42 @@ class StreamedFeatureMap(LearnedFeatureMap):
         stream = self.__dict__.get("_stream")
         if stream is None:
             self._forget()  # fit keeps nothing that could be gone on from
+        else:
+            self._check_unchanged(stream)
         data = self._read_batch(stream, X, y)
         if isinstance(stream, Begun):
-            self._check_unchanged(stream)
             self._learn_batch(selector, stream, data)
             return
         rng = self._own_generator() if stream is None else stream.rng
         # Copied: the caller may fill the same array with the next rows.
-        data = deepcopy(data) if stream is None else concatenate(stream.data, data)
+        data = deepcopy(data) if stream is None else concatenate_rows(stream.data, data)
         n_needed = ROWS_PER_CANDIDATE * _copy_of(self)._draw(data, rng).feature_map.n_outputs
         if data.n_samples < n_needed:
-            self._stream = Waiting(data, rng, n_needed)
+            self._stream = Waiting(data, rng, n_needed, self._fixed_parameters())
         else:
             self._begin(selector, data, deepcopy(rng))
 
     def _fixed_parameters(self) -> dict[str, Any]:
-        """Parameters that a stream cannot change; of the selector its class."""
-        parameters: dict[str, Any] = self.get_params(deep=False)
-        for name in ("n_jobs", "verbose"):
-            del parameters[name]
-        return parameters | {"selector": type(make_selector(self.selector)).__name__}
+        """Parameters that a stream cannot change, by name; of estimators their class."""
+        parameters = self.get_params(deep=True)
+        parameters["selector"] = selector = make_selector(self.selector)
+        parameters |= {f"selector__{name}": value for name, value in selector.get_params().items()}
+        free = ("n_jobs", "verbose", *(f"selector__{name}" for name in selector._free_in_streams))
+        return {
+            name: type(value).__name__ if isinstance(value, BaseEstimator) else value
+            for name, value in parameters.items()
+            if name not in free
+        }
 
-    def _check_unchanged(self, stream: Begun) -> None:
-        """Refuse parameters that were changed since the stream began."""
-        for name, value in self._fixed_parameters().items():
-            old = stream.parameters[name]
-            if value is not old and not (type(value) is type(old) and value == old):
+    def _check_unchanged(self, stream: Waiting | Begun) -> None:
+        """Refuse parameters that were changed since the stream was given its first rows."""
+        before, now = stream.parameters, self._fixed_parameters()
+        for name in sorted(before.keys() | now.keys()):
+            old, new = before.get(name), now.get(name)
+            if not _is_same(old, new):
                 raise ValueError(
-                    f"{name}={value!r} cannot replace {old!r} in a stream that has begun: call "
-                    "partial_fit of a clone from the first rows on."
+                    f"{name}={new!r} cannot replace {old!r} in a stream: call partial_fit of a "
+                    "clone from the first rows on."
                 )
 
     def _own_generator(self) -> np.random.Generator:
@@ -197,8 +215,10 @@ class StreamedFeatureMap(LearnedFeatureMap):
             data = TrainingData(checked, X if hasattr(X, "columns") else checked, None)
         else:
             data = self._read(X, y, reset=stream is None)
+            if not isinstance(self.teacher, BaseEstimator):
+                data = replace(data, frame=data.X)  # never read: not to be kept
             if _reads_no_target(self.teacher):
-                data = replace(data, y=None)  # never read: not to be kept
+                data = replace(data, y=None)
             elif data.y is not None:
                 check_consistent_length(data.X, data.y)
         if data.n_samples < 2:
@@ -241,8 +261,12 @@ class StreamedFeatureMap(LearnedFeatureMap):
         except ConstantColumnsError as error:
             raise self._constant_error(error) from error
         trial = replace(candidates, budget=deepcopy(candidates.budget))  # choosing uses it up
-        n_projections = projections_for(candidates.n_outputs, drawn.paired)
-        chosen = np.sort(trial.choose(trial.in_order(selection.ranking), n_projections))
+        ranked = trial.in_order(selection.ranking)
+        if stream.n_batches:
+            chosen = np.sort(trial.choose_exactly(ranked, len(stream.order)))
+        else:
+            n_projections = projections_for(candidates.n_outputs, drawn.paired)
+            chosen = np.sort(trial.choose(ranked, n_projections))
         order = keep_places(chosen, stream.order, _pieces(candidates))
         n_samples, n_batches = stream.n_samples + data.n_samples, stream.n_batches + 1
         self._store(selector, selection, candidates, order, n_samples * width)
@@ -265,13 +289,16 @@ class StreamedFeatureMap(LearnedFeatureMap):
             value = (self.lower_bounds_ if of_cvem else self.errors_)[-1]
             print(f"[{type(self).__name__}] mini-batch {n_batches - 1}: {name} {value:.7g}")
 
-    def _transform_checked(self, X: MatrixLike) -> FloatArray:
-        stream = self.__dict__.get("_stream")
-        if isinstance(stream, Waiting):
-            self._raise_waiting(stream)
-        return super()._transform_checked(X)
+    def __getattr__(self, name: str) -> Any:
+        """Say how many rows are missing where a fitted attribute is asked for while rows wait."""
+        if name.endswith("_") and not name.startswith("_"):
+            self._raise_if_rows_wait()
+        return object.__getattribute__(self, name)  # raises again what led here
 
-    def _raise_waiting(self, stream: Waiting) -> NoReturn:
+    def _raise_if_rows_wait(self) -> None:
+        stream = self.__dict__.get("_stream")
+        if not isinstance(stream, Waiting):
+            return
         seen = stream.data.n_samples
         raise NotFittedError(
             f"This {type(self).__name__} has seen {seen} rows and begins to learn with "
@@ -279,14 +306,54 @@ class StreamedFeatureMap(LearnedFeatureMap):
             f"{stream.n_needed - seen} more rows, ask for fewer candidates, or call fit."
         )
 
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the output columns.
+
+        Parameters
+        ----------
+        input_features : object, default=None
+            Not used; for scikit-learn's interface.
+
+        Returns
+        -------
+        ndarray of str
+            The class's name in lower case, and the number of the column.
+        """
+        self._raise_if_rows_wait()
+        return super().get_feature_names_out(input_features)
+
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether there is a map; rows that wait do not make one."""
+        """Whether there is a map; where rows wait, an error says how many are missing."""
+        self._raise_if_rows_wait()
         return "feature_map_" in self.__dict__
 
 
 def _reads_no_target(teacher: Any) -> bool:
     """Whether a teacher never sees y; estimators are given it."""
     return isinstance(teacher, SpectralLaw) or (isinstance(teacher, str) and teacher != "labels")
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    """Whether two values of a parameter are the same object, or equal."""
+    if old is new:
+        return True
+    if isinstance(old, np.ndarray) or isinstance(new, np.ndarray):
+        return bool(np.array_equal(old, new))
+    return isinstance(old, str) == isinstance(new, str) and bool(old == new)
+
+
+@contextmanager
+def _unless_it_fails(random_state: Any) -> Iterator[None]:
+    """Undo what was drawn from a generator of the user's if an error is raised."""
+    saved = deepcopy(random_state)
+    try:
+        yield
+    except BaseException:
+        if isinstance(random_state, np.random.Generator):
+            random_state.bit_generator.state = saved.bit_generator.state
+        elif isinstance(random_state, np.random.RandomState):
+            random_state.set_state(saved.get_state())
+        raise
 
 
 def _copy_of(estimator: Any) -> Any:
@@ -302,68 +369,3 @@ def _pieces(candidates: Candidates) -> IntArray:
     if isinstance(drawn, BlockedMap):
         return drawn.block_of_projection
     return np.arange(drawn.n_projections) if candidates.groups is None else candidates.groups
-
-
-def keep_places(chosen: IntArray, before: IntArray, pieces: IntArray) -> IntArray:
-    """Order chosen projections so that whole pieces that stay chosen keep their place.
-
-    Whole pieces come first, in places of equal width; the place of one that is dropped goes to a
-    new one. Pieces of which only a part is chosen follow.
-
-    Parameters
-    ----------
-    chosen : ndarray of shape (n_chosen,), int64
-        Projections.
-    before : ndarray of shape (n_before,), int64
-        Projections chosen before, in their order.
-    pieces : ndarray of shape (n_projections,), int64
-        Equal numbers for projections that stay side by side.
-
-    Returns
-    -------
-    ndarray of shape (n_chosen,), int64
-        The chosen projections, ordered.
-
-    Examples
-    --------
-    >>> keep_places(np.array([0, 2, 3]), np.array([1, 2, 0]), np.arange(4))
-    array([3, 2, 0])
-    """
-    width = int(np.bincount(pieces).max())
-    members = {piece: chosen[pieces[chosen] == piece] for piece in np.unique(pieces[chosen])}
-    whole = [piece for piece in members if len(members[piece]) == width]
-    places: list[Any] = [None] * len(whole)
-    for place in range(len(before) // width):
-        run = pieces[before[place * width : (place + 1) * width]]
-        if place < len(whole) and (run == run[0]).all() and run[0] in whole:
-            places[place] = run[0]
-    rest = [piece for piece in whole if piece not in places]
-    places = [rest.pop(0) if piece is None else piece for piece in places]
-    places += [piece for piece in members if len(members[piece]) < width]
-    return np.concatenate([np.sort(members[piece]) for piece in places]).astype(np.int64)
-
-
-def concatenate(first: TrainingData, second: TrainingData) -> TrainingData:
-    """Rows of both, the first ones first."""
-    X = _stack(first.X, second.X)
-    frames = (first.frame, second.frame)
-    frame = X
-    if all(hasattr(frame, "columns") for frame in frames) and type(frames[0]) is type(frames[1]):
-        frame = sys.modules[type(frames[0]).__module__.split(".")[0]].concat(list(frames))
-    if first.y is None or second.y is None:
-        return TrainingData(X, frame, None)
-    kinds = [np.asarray(y).dtype.kind in "OSU" for y in (first.y, second.y) if not issparse(y)]
-    if len(set(kinds)) > 1:
-        raise ValueError("y has text in some mini-batches and numbers in others: pass one kind.")
-    return TrainingData(X, frame, _stack(first.y, second.y))
-
-
-def _stack(first: Any, second: Any) -> Any:
-    """Rows of two arrays or sparse matrices; dense unless both are sparse."""
-    if issparse(first) and issparse(second):
-        return vstack([first, second], format="csr")
-    parts = [part.toarray() if issparse(part) else np.asarray(part) for part in (first, second)]
-    if parts[0].shape[1:] != parts[1].shape[1:]:
-        shapes = f"{parts[1].shape[1:]}, and {parts[0].shape[1:]} before"
-        raise ValueError(f"A row of y has the shape {shapes}.")
-    return np.concatenate(parts)

@@ -153,10 +153,14 @@ class RandomFeatureMap(
         return self._transform_checked(X)
 
     def _transform_checked(self, X: MatrixLike) -> FloatArray:
-        check_is_fitted(self, "feature_map_")
+        check_is_fitted(self)
         X = read_data(self, X, reset=False)
         run = self.feature_map_.transform_sparse if issparse(X) else self.feature_map_.transform
         return run(X, n_threads=self._n_threads(X.shape[0]))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is a map."""
+        return "feature_map_" in self.__dict__
 
     def _n_threads(self, n_samples: int) -> int:
         return thread_count(self.n_jobs, n_samples)
