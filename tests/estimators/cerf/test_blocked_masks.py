@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cerflearn import CVEM, BlockedCERF, cost
+from cerflearn import CVEM, BlockedCERF, MaskedCERF, cost
 from cerflearn.features.fastfood import SHAREABLE
 from cerflearn.spectral import Cauchy, Gaussian, StudentT
 from learned_maps import LEARNED, QUICK, learned_blocks
@@ -163,3 +163,28 @@ def test_parameters_override_the_papers():
         BlockedCERF.paper_setting(selector="greedy", tol=0.5)
     with pytest.raises(ValueError, match="literal=True sets the latter"):
         BlockedCERF.paper_setting(selector="greedy", literal=True)
+
+
+@pytest.mark.parametrize(
+    ("cls", "override"),
+    [
+        (BlockedCERF, {"paired": True}),
+        (BlockedCERF, {"mask_density": None}),
+        (BlockedCERF, {"mask_density": 1.0}),
+        (MaskedCERF, {"mask_density": 1.0}),
+        (MaskedCERF, {"selector": "random"}),
+    ],
+)
+def test_what_an_override_makes_void_is_left_out_of_the_papers_setting(cls, override):
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    model = cls.paper_setting(n_components=16, random_state=0, **override)
+    assert model.fit_transform(X).shape == (60, 16)
+
+
+@pytest.mark.parametrize("cls", [BlockedCERF, MaskedCERF])
+def test_an_override_without_effect_is_refused_and_so_is_an_odd_literal(cls):
+    model = cls.paper_setting(n_components=16, mask_density=1.0, mask_law="beta_bernoulli")
+    with pytest.raises(ValueError, match="mask_law='beta_bernoulli' has no effect"):
+        model.fit(np.random.default_rng(0).normal(size=(60, 5)))
+    with pytest.raises(ValueError, match="literal='yes' is not valid"):
+        cls.paper_setting(literal="yes")

@@ -16,7 +16,7 @@ from cerflearn.estimators.cerf.learned import (
     SelectorLike,
     without_selection,
 )
-from cerflearn.estimators.cerf.paper import paper_parameters
+from cerflearn.estimators.cerf.paper import in_papers_setting
 from cerflearn.estimators.cerf.streaming import StreamedFeatureMap
 from cerflearn.estimators.gamma import GammaLike, KernelLike
 from cerflearn.estimators.input import varying_inputs
@@ -334,7 +334,7 @@ class BlockedCERF(StreamedFeatureMap):
             "spaced_offsets": False,
             "paired": False,
         }
-        return cls(**paper_parameters(setting, parameters, literal=literal))
+        return in_papers_setting(cls, setting, parameters, literal=literal)
 
     @property
     def n_blocks_(self) -> int:

@@ -14,7 +14,7 @@ from cerflearn.estimators.cerf.learned import (
     LEARNING_EFFECTS,
     SelectorLike,
 )
-from cerflearn.estimators.cerf.paper import paper_parameters
+from cerflearn.estimators.cerf.paper import in_papers_setting
 from cerflearn.estimators.cerf.streaming import StreamedFeatureMap
 from cerflearn.estimators.gamma import GammaLike, KernelLike
 from cerflearn.estimators.input import varying_inputs
@@ -268,7 +268,7 @@ class MaskedCERF(StreamedFeatureMap):
             "features_per_mask": 1,
             "paired": False,
         }
-        return cls(**paper_parameters(setting, parameters, literal=literal))
+        return in_papers_setting(cls, setting, parameters, literal=literal)
 
     def _plan(self, X: Any, **settings: Any) -> tuple[MaskedSampler, MaskPlan]:
         """Sampler of the masks, with density and projections a mask chosen."""
