@@ -37,18 +37,17 @@ def draw_picture(path: Path) -> None:
 def conclusion(results: Results, table2: Table2) -> str:
     """Text with the counts of the tables in it."""
     chosen, gapless = (results["chosen"]["reading"], results["chosen"]["gapless"]["reading"])
-    scales, units, printed = [], [], []
+    readings = []
     for reading in readings_of(results)[1:]:
         if reading == gapless:
             continue
         there = Table2(results, reading)
         won, weighted = (there.wins(w, "teacher", ("fastfood",)) for w in WEIGHTS)
         if reading["meaning"] != chosen["meaning"]:
-            printed.append(f"{won} and {weighted} read as {reading['meaning']}")
-        elif reading["unit"] == chosen["unit"]:
-            scales.append(f"{won} and {weighted} at {reading['p2_scale']:g}")
+            name = f"parameters as printed, read as {reading['meaning']}"
         else:
-            units.append(f"{won} and {weighted} at {reading['unit']:g}")
+            name = f"unit {reading['unit']:g}, P2 = {reading['p2_scale']:g}"
+        readings.append(f"  | {name} | {won} | {weighted} |")
     satimage, nearest = setting.GaplessSatimage(results), Table2(results, gapless)
     return ANSWERS.format(
         gapless_unit=gapless["unit"],
@@ -69,11 +68,9 @@ def conclusion(results: Results, table2: Table2) -> str:
         paper_rff_macs=setting.paper_macs(results, "paper_rff", FRACTIONS[0]),
         literal=setting.paper_wins(results, "literal", "fastfood"),
         literal_paper=setting.paper_wins(results, "literal", "paper"),
-        printed=", ".join(printed),
+        readings="\n".join(readings),
         cells=len(tables.CELLS),
         **chosen,
-        scales=", ".join(scales),
-        units=", ".join(units),
         equal=table2.wins("equal", "teacher", ("fastfood",)),
         equal_exact=table2.wins("equal", "exact", ("fastfood",)),
         both=table2.wins("equal", "teacher", RIVALS),
