@@ -330,6 +330,11 @@ def test_the_page_of_cca_compares_with_linear_cca(tiny, tmp_path):
     assert "| rff | 2.60 ± 0.10 | 0.60 ± 0.10 | 9.0 ± 0.0 | -1.0 ± 0.0 |" in table
     assert "- rff is above linear CCA in 1 of 1 pairs of views by the correlations (1 by" in lines
     assert "in 0 by retrieval (0)." in lines.splitlines()[0]
+    assert lines.splitlines()[-1].startswith("- Chosen masks (cerf bbp) minus those as drawn")
+    for seed in ("0", "1"):
+        store.results[views][seed]["rff"]["correlation"] = 1.0
+    lines = cca.summary(store.results, store.config)[-1]
+    assert f"in 0 by retrieval (0); below by the correlations: {views}." in lines
     assert "| left half, right half | 2.00 ± 0.00 |" in cca.section(
         store.results, store.config, tmp_path
     )
