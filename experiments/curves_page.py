@@ -118,12 +118,14 @@ def process_line(results: Results, config: Config) -> str:
         counts.append(f"{count(found)['reproduced']} of {len(found)}")
     loss = [-g.value for g in _gains(results, config, "cerf bbp", "cerf")]
     below = sum(value < 0.0 for value in loss)
+    other = [point_verdict(g) for g in _gains(results, config, "cerf bbp", "untrained")]
     return (
-        f"With Beta-Bernoulli masks on both sides untrained CERF is below RFF in {counts[0]} "
+        f"With Beta-Bernoulli masks untrained CERF is below RFF in {counts[0]} "
         f"points, trained CERF below untrained CERF in {counts[1]}, trained CERF below RFF in "
         f"{counts[2]}, each within a standard error. The error of trained CERF with them minus "
         f"that with masks of equal size is {np.mean(loss):+.3f} on average, below zero in {below} "
-        f"of {len(loss)} points."
+        f"of {len(loss)} points; it is below untrained masks of equal size in "
+        f"{count(other)['reproduced']}."
     )
 
 

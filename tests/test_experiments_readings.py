@@ -239,6 +239,12 @@ def test_the_page_of_heads_says_what_ties(tiny, tmp_path):
     lines = table4_heads.summary(store.results, store.config)[-1]
     assert "trained masks tie with untrained ones (+0.00 ± 0.00)" in lines
     assert "trained masks are better than dense features (-5.00 ± 0.00)" in lines
+    assert "as in the paper" not in lines  # which has no number for these data
+    for repeat in ("0", "1"):
+        store.results[data]["cerf bbp svm"][repeat]["errors"] = [24.0, 24.4]
+    paper = store.config | {"datasets": ["Pima"]}
+    lines = table4_heads.summary({"Pima": store.results[data]}, paper)[-1]
+    assert "the error of CERF is 24.2 ± 0.0, the paper's 23.6: reproduced." in lines
     found = str(mean(table4_page.errors(store.results, data, "cerf bbp svm")))
     assert found in table4_heads.section(store.results, store.config, tmp_path)
 
@@ -257,7 +263,8 @@ def test_figures_with_both_laws_count_points(tiny, tmp_path):
         seed["20"]["cerf"]["error"] = 0.8
     line = figures_process.summary(store.results, store.config)[-1]
     assert "trained CERF below RFF in 0 of 1" in line
-    assert "is +0.100 on average, below zero in 0 of 1 points." in line
+    assert "is +0.100 on average, below zero in 0 of 1 points; it is below untrained masks" in line
+    assert line.endswith("of equal size in 0.")
     section = figures_process.section(store.results, store.config, tmp_path)
     assert "trained CERF, Beta-Bernoulli above RFF by" in section
     assert "nan" not in section
@@ -330,6 +337,11 @@ def test_the_page_of_cca_compares_with_linear_cca(tiny, tmp_path):
     assert "| rff | 2.60 ± 0.10 | 0.60 ± 0.10 | 9.0 ± 0.0 | -1.0 ± 0.0 |" in table
     assert "- rff is above linear CCA in 1 of 1 pairs of views by the correlations (1 by" in lines
     assert "in 0 by retrieval (0)." in lines.splitlines()[0]
+    assert lines.splitlines()[-1].startswith("- Chosen masks (cerf bbp) minus those as drawn")
+    for seed in ("0", "1"):
+        store.results[views][seed]["rff"]["correlation"] = 1.0
+    lines = cca.summary(store.results, store.config)[-1]
+    assert f"in 0 by retrieval (0); below by the correlations: {views}." in lines
     assert "| left half, right half | 2.00 ± 0.00 |" in cca.section(
         store.results, store.config, tmp_path
     )

@@ -290,7 +290,9 @@ def test_the_page_of_table_4_compares_with_the_paper_and_the_best_rival(tmp_path
     assert "| linear |  | 23.5 ± 0.5 | 150 |" in table
     assert line.startswith("- Pima: best of ours cerf 20.2 ± 0.0 (150 MACs), best rival")
     assert "best rival of the paper's BaNK 26.5 ± 0.5 (600 MACs)" in line
+    line, trained = line.splitlines()
     assert line.endswith("cerf minus linear, over the repetitions that both have: -3.3 ± 0.5.")
+    assert trained.startswith("- Pima: trained masks are better than untrained ones (error -7.80")
 
 
 def test_differences_are_over_repetitions_that_both_have():
