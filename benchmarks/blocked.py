@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
-import subprocess
 import sys
 import time
 from dataclasses import asdict
@@ -23,13 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sklearn
 
-import cerflearn
 import datasets  # noqa: F401  puts the experiments on the path
 from _blocked_page import PICTURE, draw_picture, pages
 from _blocked_shares import shares
 from _blocked_tasks import Grid, Results, all_tasks
+from experiments.provenance import made_by
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "blocked.json"
@@ -57,27 +54,10 @@ def measure(grid: Grid, results: Results, stop: float, save: Any) -> bool:
 
 def note_commit(results: Results, stage: str) -> None:
     """Name the version of the code that a stage was measured with; several, if it went on."""
-    results["versions"] = versions()
+    results["versions"] = made_by("experiments", "benchmarks/_blocked_tasks.py")
     commits = results.setdefault("commits", {}).setdefault(stage, [])
-    if commit() not in commits:
-        commits.append(commit())
-
-
-def commit() -> str:
-    """Short name of the commit that is checked out; empty outside of a repository."""
-    asked = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
-    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
-
-
-def versions() -> dict[str, str]:
-    return {
-        "cerflearn": cerflearn.__version__,
-        "commit": commit(),
-        "numpy": np.__version__,
-        "scikit-learn": sklearn.__version__,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-    }
+    if results["versions"]["commit"] not in commits:
+        commits.append(results["versions"]["commit"])
 
 
 def save(results: Results) -> None:

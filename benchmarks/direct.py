@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import time
 import warnings
 from pathlib import Path
@@ -40,7 +39,8 @@ import datasets
 from cerflearn import CVEM, MaskedCERF, RandomFourierFeatures
 from cerflearn.learning.direct import fit_direct
 from experiments.methods import median_gamma
-from experiments.store import plain, versions, write_json
+from experiments.provenance import made_by
+from experiments.store import plain, write_json
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "direct.json"
@@ -216,12 +216,6 @@ def other_starts(kernel: Array, learner: Array, units: NDArray[np.int64], seed: 
     return found
 
 
-def commit() -> str:
-    """Return the commit that is checked out, marked if files differ from it."""
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
-
-
 def errors_of(
     rows: list[dict[str, Any]], name: str, kind: str, *, paired: bool
 ) -> dict[str, Array]:
@@ -279,7 +273,7 @@ def main() -> None:
         print(table(results), means(results), sep="\n\n")
         return
     names = ["digits"] if arguments.tiny else [*DATA]
-    made, rows = versions() | {"commit": commit()}, []
+    made, rows = made_by("benchmarks/direct.py"), []
     for name in names:
         for seed in range(2 if arguments.tiny else SEEDS):
             rows += [plain(run(name, seed, paired=paired)) for paired in (False, True)]

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import re
 import subprocess
 import sys
@@ -27,14 +26,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-import scipy
-import sklearn
 from numpy.typing import NDArray
 from sklearn.linear_model import RidgeClassifier
 
-import cerflearn
 from cerflearn import CVEM, MaskedCERF, Shared
 from datasets import Split, bundled, mnist  # puts experiments on the path
+from experiments.provenance import made_by
 from experiments.store import plain, write_json
 
 RESULTS = Path(__file__).parent / "results" / "stream.json"
@@ -149,16 +146,6 @@ def memory(size: str, split: Split) -> dict[str, Any]:
     return result
 
 
-def versions() -> dict[str, str]:
-    return {
-        "cerflearn": cerflearn.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-    }
-
-
 def mean_and_error(values: list[float]) -> str:
     """Mean, and its standard error over the seeds."""
     error = np.std(values, ddof=1) / np.sqrt(len(values))
@@ -211,7 +198,7 @@ def main() -> None:
     size = "tiny" if arguments.tiny else "full"
     split = load(size)
     results: dict[str, Any] = {"setting": SIZES[size] | {"n_batches": N_BATCHES, "alpha": ALPHA}}
-    results["versions"] = versions()
+    results["versions"] = made_by("benchmarks/stream.py", "benchmarks/datasets.py")
     results["memory"] = memory(size, split)
     results["accuracy"] = {}
     for seed in range(SIZES[size]["seeds"]):

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -28,11 +27,12 @@ import numpy as np
 from _teachers_data import DATASETS, TINY, split_of
 from _teachers_maps import TEACHERS, UNTRAINED, measure
 from _teachers_penalty import PENALTY_TEACHERS, measure_penalty
-from experiments.store import look_up, versions, write_json
+from experiments.provenance import made_by
+from experiments.store import look_up, write_json
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "teachers.json"
-MEASURED = ("src", "cpp", "benchmarks/_teachers_data.py", "benchmarks/_teachers_maps.py")
+MEASURED = ("benchmarks/_teachers_data.py", "benchmarks/_teachers_maps.py")
 """What the results depend on."""
 
 Cell = tuple[str, str, str, int]
@@ -62,17 +62,6 @@ def cells(arguments: argparse.Namespace) -> Iterator[Cell]:
                 yield "penalty", name, teacher, seed
 
 
-def commit() -> str:
-    """Return the last commit of what is measured; with a mark if files differ from it."""
-    log = _git("log", "-1", "--format=%h", "--", *MEASURED)
-    return (log or "unknown") + (", changed" if _git("status", "--short", "--", *MEASURED) else "")
-
-
-def _git(*arguments: str) -> str:
-    command = ["git", "-C", str(ROOT), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-
-
 def keep(content: dict[str, Any], cell: Cell, record: dict[str, Any], path: Path) -> None:
     """Add a record and write the file."""
     part, name, teacher, seed = cell
@@ -84,7 +73,7 @@ def keep(content: dict[str, Any], cell: Cell, record: dict[str, Any], path: Path
 def run(arguments: argparse.Namespace) -> None:
     path: Path = arguments.output
     known = path.exists() and not arguments.again
-    code = versions() | {"commit": commit()}
+    code = made_by(*MEASURED)
     content = json.loads(path.read_text()) if known else {"versions": code, "results": {}}
     todo = [
         cell for cell in cells(arguments) if look_up(content, (*cell[:3], str(cell[3]))) is None

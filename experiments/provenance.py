@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from experiments.pieces import Piece
+from experiments.store import versions
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = (
@@ -65,6 +66,12 @@ def commit(paths: Iterable[Path], root: Path = ROOT) -> str:
         return "unknown"
     names = [path.relative_to(root).as_posix() for path in paths]
     return head + (CHANGED if _git(root, "status", "--porcelain", "--", *names) else "")
+
+
+def made_by(*files: str, root: Path = ROOT) -> dict[str, str]:
+    """Return versions, machine and commit of what was measured: the library and more files."""
+    paths = [root / name for name in ("src", "cpp", *files)]
+    return versions() | {"commit": commit(paths, root)}
 
 
 def _git(root: Path, *arguments: str) -> str:
