@@ -289,12 +289,6 @@ class StreamedFeatureMap(LearnedFeatureMap):
             value = (self.lower_bounds_ if of_cvem else self.errors_)[-1]
             print(f"[{type(self).__name__}] mini-batch {n_batches - 1}: {name} {value:.7g}")
 
-    def __getattr__(self, name: str) -> Any:
-        """Say how many rows are missing where a fitted attribute is asked for while rows wait."""
-        if name.endswith("_") and not name.startswith("_"):
-            self._raise_if_rows_wait()
-        return object.__getattribute__(self, name)  # raises again what led here
-
     def _raise_if_rows_wait(self) -> None:
         stream = self.__dict__.get("_stream")
         if not isinstance(stream, Waiting):

@@ -184,39 +184,45 @@ class RandomFeatureMap(
         return None if self.macs is None else int(self.macs)
 
     @property
+    def _fitted_map(self) -> FeatureMap:
+        """The map, or an error that says why there is none."""
+        check_is_fitted(self)
+        return self.feature_map_
+
+    @property
     def n_components_(self) -> int:
         """Number of output columns."""
-        return self.feature_map_.n_outputs
+        return self._fitted_map.n_outputs
 
     @property
     def n_projections_(self) -> int:
         """Number of frequencies."""
-        return self.feature_map_.n_projections
+        return self._fitted_map.n_projections
 
     @property
     def n_macs_(self) -> int:
         """MACs of one row, counted from the map."""
-        return self.feature_map_.cost().macs
+        return self._fitted_map.cost().macs
 
     @property
     def frequencies_(self) -> Float64Array:
         """Frequencies (n_features, n_projections_) in radians; made on first use."""
-        return self.feature_map_.frequencies
+        return self._fitted_map.frequencies
 
     @property
     def offsets_(self) -> Float64Array:
         """Offsets (n_projections_,) in radians, zeros if paired."""
-        return self.feature_map_.offsets
+        return self._fitted_map.offsets
 
     @property
     def masks_(self) -> BoolArray:
         """Inputs that each projection reads, (n_features, n_projections_); made on first use."""
-        return self.feature_map_.masks
+        return self._fitted_map.masks
 
     @property
     def inputs_read_(self) -> IntArray:
         """Inputs that at least one projection reads, ascending indices."""
-        return self.feature_map_.inputs_read
+        return self._fitted_map.inputs_read
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
