@@ -244,4 +244,5 @@ def _stack(first: Any, second: Any) -> Any:
     if parts[0].shape[1:] != parts[1].shape[1:]:
         shapes = f"{parts[1].shape[1:]}, and {parts[0].shape[1:]} before"
         raise ValueError(f"A row of y has the shape {shapes}.")
-    return np.concatenate(parts)
+    # In C order, whatever that of the parts: sums over other layouts round otherwise.
+    return np.ascontiguousarray(np.concatenate(parts))

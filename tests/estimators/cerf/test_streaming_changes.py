@@ -80,10 +80,7 @@ def test_frames_of_other_types_are_taken_while_rows_wait(teacher):
     model.partial_fit(frame[20:], Y[20:])
     plain = stream(teacher=teacher).partial_fit(np.round(X[:20]), Y[:20])
     plain.partial_fit(np.round(X[20:]), Y[20:])
-    # Frames may have their rows in another memory layout, in which sums round otherwise.
-    found, wanted = model.transform(frame[:50]), plain.transform(np.round(X[:50]))
-    np.testing.assert_allclose(found, wanted, atol=1e-12)
-    assert model.selected_.tolist() == plain.selected_.tolist()
+    np.testing.assert_array_equal(model.transform(frame[:50]), plain.transform(np.round(X[:50])))
 
 
 @pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
