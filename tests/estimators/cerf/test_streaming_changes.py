@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import polars as pl
@@ -109,3 +110,19 @@ def test_a_stream_that_starts_anew_has_nothing_of_the_fit_before():
 def test_a_column_of_labels_is_taken_as_labels_while_rows_wait():
     model = stream(teacher="labels").partial_fit(X[:20], Y[:20, None]).partial_fit(X[20:], Y[20:])
     assert model.transform(X).shape == (3000, 20)
+
+
+def test_a_call_with_all_rows_draws_once_and_does_not_copy_them(monkeypatch):
+    draws = []
+    draw = MaskedCERF._draw_candidates
+    monkeypatch.setattr(
+        MaskedCERF, "_draw_candidates", lambda *args: draws.append(1) or draw(*args)
+    )
+    rows = np.random.default_rng(1).normal(size=(200_000, 20))
+    model = stream(n_components=4, gamma=0.1, selector=CVEM(cache_bytes=0))
+    tracemalloc.start()
+    model.partial_fit(rows)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(draws) == 1
+    assert peak < 0.6 * rows.nbytes

@@ -279,12 +279,6 @@ class Selector(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
     _constraints: ClassVar[dict[str, Constraint]]
     _without_effect: ClassVar[tuple[NoEffect, ...]] = ()
-    # Parameters that may change between mini-batches.
-    _free_in_streams: ClassVar[tuple[str, ...]] = (
-        "learning_offset",
-        "learning_decay",
-        "cache_bytes",
-    )
 
     cache_bytes: int
 
@@ -298,17 +292,28 @@ class Selector(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _n_reports(self) -> int:
         """Most stages that are reported."""
 
-    @property
-    def _streams(self) -> bool:
-        """Whether the selector learns from mini-batches, by ``_learn_batch``."""
-        return False
+    @abstractmethod
+    def _select(self, rows: Rows, candidates: Candidates, report: Report) -> Selection:
+        """Rank the candidates, given teacher and learner in blocks; report each stage."""
 
+
+class StreamSelector(Selector):
+    """Base of selectors that learn from mini-batches, too."""
+
+    # Parameters that may change between mini-batches.
+    _free_in_streams: ClassVar[tuple[str, ...]] = (
+        "learning_offset",
+        "learning_decay",
+        "cache_bytes",
+    )
+
+    @property
+    def _can_stream(self) -> bool:
+        """Whether it does with its parameters."""
+        return True
+
+    @abstractmethod
     def _learn_batch(
         self, learned: Any, rows: Rows, candidates: Candidates
     ) -> tuple[Any, Selection]:
         """Learn from a mini-batch; ``learned`` is what the last call returned, None at first."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def _select(self, rows: Rows, candidates: Candidates, report: Report) -> Selection:
-        """Rank the candidates, given teacher and learner in blocks; report each stage."""

@@ -31,6 +31,7 @@ from cerflearn.estimators.cerf.candidates import (
     Report,
     Selection,
     Selector,
+    StreamSelector,
 )
 from cerflearn.estimators.cerf.shared_selector import Shared
 from cerflearn.learning.cvem import fit_cvem
@@ -119,7 +120,7 @@ class Greedy(Selector):
         return Selection(greedy.ranking, errors=errors)
 
 
-class CVEM(Selector):
+class CVEM(StreamSelector):
     r"""Constrained variational EM, the paper's selector (section 2).
 
     .. math:: T_n \approx c\,W (z_n \odot L_n), \qquad z_{nk} \sim Bernoulli(\pi_k)
@@ -323,7 +324,7 @@ class CVEM(Selector):
         return _selection(stages[-1].state, candidates, bounds, converged)
 
     @property
-    def _streams(self) -> bool:
+    def _can_stream(self) -> bool:
         return self.solver == "procrustes"
 
     def _learn_batch(

@@ -15,14 +15,14 @@ from cerflearn.estimators.cerf.candidates import (
     Candidates,
     Report,
     Selection,
-    Selector,
+    StreamSelector,
 )
 from cerflearn.learning.rows import Rows
 from cerflearn.learning.shared import choose_shared, fit_shared
 from cerflearn.learning.stochastic import SharedStream, start_shared_stream, update_shared_stream
 
 
-class Shared(Selector):
+class Shared(StreamSelector):
     r"""Shared selector: one selection for all samples already while learning.
 
     With one selection the E-step becomes a choice: candidate k has the score
@@ -71,7 +71,7 @@ class Shared(Selector):
     5
     """
 
-    _free_in_streams: ClassVar[tuple[str, ...]] = (*Selector._free_in_streams, "max_stages")
+    _free_in_streams: ClassVar[tuple[str, ...]] = (*StreamSelector._free_in_streams, "max_stages")
     _constraints: ClassVar[dict[str, Constraint]] = (
         COMMON_CONSTRAINTS
         | STREAM_CONSTRAINTS
@@ -113,10 +113,6 @@ class Shared(Selector):
             on_stage=on_stage,
         )
         return Selection(shared.ranking, scale=shared.scale, errors=shared.errors)
-
-    @property
-    def _streams(self) -> bool:
-        return True
 
     def _learn_batch(
         self, learned: SharedStream | None, rows: Rows, candidates: Candidates

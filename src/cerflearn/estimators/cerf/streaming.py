@@ -21,7 +21,7 @@ from cerflearn.engine.engines import make_engine
 from cerflearn.estimators.cerf.candidates import (
     UNEXPLAINED,
     Candidates,
-    Selector,
+    StreamSelector,
     keep_places,
 )
 from cerflearn.estimators.cerf.learned import LearnedFeatureMap, embedding_source
@@ -102,7 +102,7 @@ def _can_stream(estimator: Any) -> bool:
     selector = estimator.selector
     if isinstance(selector, str) and selector in SELECTORS:
         selector = SELECTORS[selector]()
-    if not (isinstance(selector, Selector) and selector._streams):
+    if not (isinstance(selector, StreamSelector) and selector._can_stream):
         raise AttributeError(
             f"{name} has partial_fit with selector='cvem' (a CVEM with solver='procrustes') and "
             f"selector='shared' only, not with selector={estimator.selector!r}."
@@ -158,7 +158,7 @@ class StreamedFeatureMap(LearnedFeatureMap):
         self.__dict__ = trial.__dict__
         return self
 
-    def _learn_from(self, selector: Selector, X: MatrixLike, y: Any) -> None:
+    def _learn_from(self, selector: StreamSelector, X: MatrixLike, y: Any) -> None:
         """Add rows to those that wait, or learn from them."""
         stream = self.__dict__.get("_stream")
         if stream is None:
@@ -170,13 +170,19 @@ class StreamedFeatureMap(LearnedFeatureMap):
             self._learn_batch(selector, stream, data)
             return
         rng = self._own_generator() if stream is None else stream.rng
-        # Copied: the caller may fill the same array with the next rows.
-        data = deepcopy(data) if stream is None else concatenate_rows(stream.data, data)
-        n_needed = ROWS_PER_CANDIDATE * _copy_of(self)._draw(data, rng).feature_map.n_outputs
-        if data.n_samples < n_needed:
-            self._stream = Waiting(data, rng, n_needed, self._fixed_parameters())
-        else:
-            self._begin(selector, data, deepcopy(rng))
+        if stream is not None:
+            data = concatenate_rows(stream.data, data)
+        drawn, used = _copy_of(self), deepcopy(rng)
+        drawn.law_, drawn.gamma_ = resolve_law(self.kernel, self.gamma, data.X)
+        candidates = drawn._draw_candidates(data.X, used)
+        n_needed = ROWS_PER_CANDIDATE * candidates.feature_map.n_outputs
+        if data.n_samples >= n_needed:
+            self.__dict__ = drawn.__dict__
+            self._begin(selector, data, candidates, used)
+            return
+        if stream is None:
+            data = deepcopy(data)  # the caller may fill the same array with the next rows
+        self._stream = Waiting(data, rng, n_needed, self._fixed_parameters())
 
     def _fixed_parameters(self) -> dict[str, Any]:
         """Parameters that a stream cannot change, by name; of estimators their class."""
@@ -228,23 +234,22 @@ class StreamedFeatureMap(LearnedFeatureMap):
             )
         return data
 
-    def _draw(self, data: TrainingData, rng: np.random.Generator) -> Candidates:
-        """Resolve gamma and draw candidates for some rows, from a copy of the generator."""
-        self.law_, self.gamma_ = resolve_law(self.kernel, self.gamma, data.X)
-        return self._draw_candidates(data.X, deepcopy(rng))
-
-    def _begin(self, selector: Selector, data: TrainingData, rng: np.random.Generator) -> None:
-        """Fix everything that does not change any more, and learn from the first mini-batch."""
+    def _begin(
+        self,
+        selector: StreamSelector,
+        data: TrainingData,
+        candidates: Candidates,
+        rng: np.random.Generator,
+    ) -> None:
+        """Make the teacher, and learn from the first mini-batch."""
         self._check_learnable(data)
-        self.law_, self.gamma_ = resolve_law(self.kernel, self.gamma, data.X)
-        candidates = self._draw_candidates(data.X, rng)
         drawn = candidates.feature_map
         teacher = make_teacher(self.teacher, data, self.law_, drawn.n_outputs, drawn.paired, rng)
         none = np.zeros(0, dtype=np.int64)
         begun = Begun(candidates, teacher, 0, self._fixed_parameters(), None, none, 0, 0)
         self._learn_batch(selector, begun, data)
 
-    def _learn_batch(self, selector: Selector, stream: Begun, data: TrainingData) -> None:
+    def _learn_batch(self, selector: StreamSelector, stream: Begun, data: TrainingData) -> None:
         """Learn from a mini-batch, and choose features anew."""
         candidates, teacher = stream.candidates, stream.teacher.on(data)
         drawn = candidates.feature_map
