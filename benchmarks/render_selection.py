@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import _selection_tables as tables
+from _markers import fill, write_or_check
 from _selection_accuracy import DEFAULT, PAPER
 
 ROOT = Path(__file__).parents[1]
@@ -138,27 +137,15 @@ PIECES = {
 
 def filled(page: str, results: dict[str, Any]) -> str:
     """Page with every piece made anew; each stands between its two markers."""
-    for name, make in PIECES.items():
-        pattern = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
-        text = make(results)
-        page, count = re.subn(
-            pattern, lambda found, text=text: f"{found[1]}{text}\n{found[2]}", page, flags=re.S
-        )
-        if count != 1:
-            sys.exit(f"{PAGE.name} must have the markers of {name!r} once, not {count} times")
-    return page
+    return fill(page, {name: make(results) for name, make in PIECES.items()}, PAGE.name)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing, compare")
     check = parser.parse_args().check
-    text = PAGE.read_text()
-    wanted = filled(text, json.loads(RESULTS.read_text()))
-    if check and text != wanted:
-        sys.exit(f"{PAGE.name} does not show {RESULTS.name}: run benchmarks/render_selection.py")
-    if not check:
-        PAGE.write_text(wanted)
+    wanted = filled(PAGE.read_text(), json.loads(RESULTS.read_text()))
+    write_or_check(PAGE, wanted, "render_selection.py", check=check)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import _teachers_tables as tables
+from _markers import fill, write_or_check
 from _teachers_penalty import PENALTY_TEACHERS
 from _teachers_picture import draw
 
@@ -43,14 +42,7 @@ def filled(page: str, content: dict[str, Any]) -> str:
     texts = {name: make(results) for name, make in PIECES.items()}
     texts["penalties"] = tables.penalties(tables.complete(content["penalty"], PENALTY_TEACHERS))
     texts["versions"] = versions(content)
-    for name, text in texts.items():
-        pattern = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
-        page, count = re.subn(
-            pattern, lambda found, text=text: f"{found[1]}{text}\n{found[2]}", page, flags=re.S
-        )
-        if count != 1:
-            sys.exit(f"{PAGE.name} must have the markers of {name!r} once, not {count} times")
-    return page
+    return fill(page, texts, PAGE.name)
 
 
 def main() -> None:
@@ -59,10 +51,8 @@ def main() -> None:
     check = parser.parse_args().check
     text, content = PAGE.read_text(), json.loads(RESULTS.read_text())
     wanted = filled(text, content)
-    if check and text != wanted:
-        sys.exit(f"{PAGE.name} does not show {RESULTS.name}: run benchmarks/render_teachers.py")
+    write_or_check(PAGE, wanted, "render_teachers.py", check=check)
     if not check:
-        PAGE.write_text(wanted)
         draw(tables.complete(content["results"]), PICTURE)
 
 
