@@ -249,7 +249,10 @@ __attribute__((visibility("default"))) void cerf_set_num_threads(int n) {
 }
 }
 
+void bind_training(nb::module_& m);  // bindings_training.cpp
+
 NB_MODULE(_core, m) {
+  bind_training(m);
   const auto asked = [](auto question) {
     return [question](const PyModel& self) { return self.ask(question); };
   };

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cerf/kernel_table.h"
+#include "cerf/training.h"
 
 namespace cerf {
 
@@ -13,6 +14,7 @@ namespace cerf {
   namespace level {                              \
   extern const KernelTable<float> table_float;   \
   extern const KernelTable<double> table_double; \
+  extern const TrainingTable training;           \
   }
 CERF_DECLARE(baseline)
 #ifdef CERF_HAS_X86_LEVELS
@@ -26,13 +28,14 @@ struct Level {
   const char* name;
   const KernelTable<float>* table_float;
   const KernelTable<double>* table_double;
+  const TrainingTable* training;
 };
 
 const Level kLevels[] = {
-    {"baseline", &baseline::table_float, &baseline::table_double},
+    {"baseline", &baseline::table_float, &baseline::table_double, &baseline::training},
 #ifdef CERF_HAS_X86_LEVELS
-    {"v3", &v3::table_float, &v3::table_double},
-    {"v4", &v4::table_float, &v4::table_double},
+    {"v3", &v3::table_float, &v3::table_double, &v3::training},
+    {"v4", &v4::table_float, &v4::table_double, &v4::training},
 #endif
 };
 
@@ -99,6 +102,11 @@ template <>
 const KernelTable<double>* kernel_table<double>(const char* level) {
   const Level* found = find_level(level);
   return found != nullptr ? found->table_double : nullptr;
+}
+
+const TrainingTable* training_table(const char* level) {
+  const Level* found = find_level(level);
+  return found != nullptr ? found->training : nullptr;
 }
 
 }  // namespace cerf

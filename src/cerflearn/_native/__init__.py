@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cerflearn._native import _core
 from cerflearn._native._core import (
     Model,
+    TrainingNetwork,
     cosine_turns,
     dense_model,
     fastfood_model,
@@ -34,6 +35,7 @@ from cerflearn._native._core import (
 
 __all__ = [
     "Model",
+    "TrainingNetwork",
     "available_cores",
     "backend_info",
     "cosine_turns",

@@ -211,3 +211,37 @@ def make_engine(source: BlockSource, n_threads: int = 1) -> Engine:
         raise ValueError(f"n_threads={n_threads!r} must be at least 1.")
     n_threads = min(n_threads, len(source))
     return SerialEngine(source) if n_threads <= 1 else ThreadsEngine(source, n_threads)
+
+
+ItemT = TypeVar("ItemT")
+FoundT = TypeVar("FoundT")
+
+
+def map_in_order(
+    function: Callable[[ItemT], FoundT], items: Sequence[ItemT], n_threads: int
+) -> list[FoundT]:
+    """Return ``function(item)`` of independent items, in their order, on some threads.
+
+    Each thread keeps BLAS and LAPACK to itself, so that bits do not depend on ``n_threads``.
+
+    Parameters
+    ----------
+    function : callable
+        Its results do not depend on each other.
+    items : sequence
+        Its arguments.
+    n_threads : int
+        Number of threads, at least 1.
+
+    Returns
+    -------
+    list
+        Of results.
+    """
+    n_threads = min(n_threads, len(items))
+    if n_threads <= 1:
+        with one_thread_blas():
+            return [function(item) for item in items]
+    pool = ThreadPoolExecutor(n_threads, initializer=limit_this_thread)
+    with one_thread_blas(), pool:
+        return list(pool.map(function, items))

@@ -1,0 +1,322 @@
+r"""Settings of a network, which of them are compared, and how long training takes.
+
+Every constant of training stands here with its origin: "suite" means chosen on the development
+suite (docs/predictors.md), on data that figures are not reported for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from cerflearn.training2.network import Activation
+from cerflearn.training2.pruning import Budget
+
+Learn: TypeAlias = Literal["masks", "features", "selection"]
+"""What is learned: masks, frequencies and scores; the latter two; a selection, and scores."""
+
+Scaling: TypeAlias = Literal["column", "common", "none"]
+"""Inputs divided by their own deviation, all by one, or as they are."""
+
+# --- one training ---------------------------------------------------------------------------
+STEPS_PER_ROOT = 67.0
+"""Steps for each square root of a row: 3,000 for 2,000 rows, 47,000 for 500,000 (suite; covtype
+needs 20,000 and gains up to 60,000)."""
+
+BATCH_SIZE = 256
+"""Rows of a step (suite: 128 loses .3 points, all 2,000 rows take 8 times as long)."""
+
+LEARNING_RATE = 0.02
+"""Of Adam at its highest; it rises over 2 % of the steps and falls along half a cosine (suite)."""
+
+LARGEST_RATE_STEP = 1.0
+"""A step changes every weight: a projection of D inputs by up to the rate times sqrt(D) of its
+deviation; this bounds that product."""
+
+SECOND_DECAY = 0.99
+"""Of Adam's second moments (suite)."""
+
+PRUNING_SPAN = (1 / 6, 2 / 3)
+"""Shares of the steps between which entries are pruned; the rest repairs (suite)."""
+
+N_PRUNINGS = 8
+"""Equal ratios in which the operations fall to the budget (suite)."""
+
+START_FACTOR = 4.0
+"""Inputs that a feature starts with, times those it can keep; 2, 8 and all do as well (MNIST-4000:
+94.8 to 95.2 %)."""
+
+LEAST_START_INPUTS = 32
+"""Inputs that a feature starts with at least, where there are so many: cheap, and nothing is
+missed."""
+
+MOMENT_HORIZON = 4096
+"""Rows over which running moments of projections average: their error is 1.6 % of a deviation."""
+
+FIRST_HEAD, FIRST_NOISE = 0.1, 0.02
+"""Deviation of the first head, or slope of a first table; and of noise on its knots (suite)."""
+
+RELU_OFFSETS = 0.5
+"""Deviation of the first offsets of relu features, whose projections have deviation one (suite)."""
+
+SCALE_SPREAD = (0.5, 1.5)
+"""Cosines start with so many radians a deviation of the projection, uniformly (suite)."""
+
+N_KNOTS = 17
+"""Of a table while it is trained (suite; 33 for sharp functions)."""
+
+REGRESSOR_VARIANCES = {"cosine": 0.5, "relu": 0.34, "table": 1.0}
+"""Variance of a feature: alpha is in units of it, as in ridge regression. A cosine of random phase
+has 1/2, max(y, 0) of a normal y has 1/2 - 1/(2 pi); tables are penalised by their mean square."""
+
+WEIGHT_SHARE, SCALE_SHARE, LINEAR_SHARE, CURVATURE = 0.1, 0.2, 0.1, 4.0
+"""Penalties of weights, scales of cosines, the linear part and second differences of tables, for
+one unit of that of the heads (suite)."""
+
+EARLY_STOPPING_CHECKS = 8
+"""Networks after pruning that are compared on held-out rows."""
+
+# --- size of a network ----------------------------------------------------------------------
+FEW_INPUTS = 1.5
+"""Inputs a feature of the narrowest networks that are compared (suite)."""
+
+MOST_FEATURES_PER_ROOT = 5.0
+"""Features for each square root of a row, at most: more overfit."""
+
+# --- search ---------------------------------------------------------------------------------
+ALPHAS = (3e-3, 3e-4, 3e-2, 3e-5)
+"""Penalties that are compared, the likeliest first (suite)."""
+
+SEARCH_ROWS = 16_000
+"""Rows that settings are compared on, at most: held-out losses differ little beyond."""
+
+HELD_OUT_PARTS = 4
+"""One of which is held out."""
+
+HELD_OUT_ROWS = 1_500
+"""Rows that finalists are compared on, if several folds are needed for so many."""
+
+MOST_FOLDS = 3
+"""Folds that finalists are compared in."""
+
+FIRST_SHARE, SECOND_SHARE = 1 / 6, 1 / 3
+"""Shares of the steps in the first and second round of the search."""
+
+SURVIVORS = 1 / 3
+"""Share of the candidates that go on."""
+
+FINALISTS = 3
+"""Candidates that are trained with all steps."""
+
+SIMPLER_WITHIN = 0.25
+"""Paired standard errors within which the simpler of two candidates is taken (suite)."""
+
+SEARCH_WORK = 4e10
+"""Multiply-adds of the first round at effort 1, beyond which fewer candidates are compared: about
+two seconds of one core."""
+
+LEAST_CANDIDATES = 6
+"""Candidates of the first round, however long each takes."""
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How one network is trained, in the words of the estimators' parameters.
+
+    Attributes
+    ----------
+    activation : {"cosine", "relu", "table"}
+        Of the features.
+    n_components : int
+        Features that training starts with; 0 for the linear part alone.
+    alpha : float
+        Penalty of the heads, in units of the features' variance, beside the mean loss.
+    teacher : str
+        ``"labels"``, ``"kernel"``, or ``"estimator"``.
+    learn : {"masks", "features", "selection"}
+        See :data:`Learn`.
+    linear_part : bool
+        Whether inputs add to the scores directly, too.
+    scaling : {"column", "common", "none"}
+        Of the inputs.
+    frequency_scale : float
+        Times the usual radians a deviation that cosines start with.
+    gamma : float or None
+        Kernel coefficient of the first frequencies of unscaled inputs; None: by ``frequency_scale``.
+    n_knots : int
+        Of a table.
+    draw : int
+        Number of the random start.
+    """
+
+    activation: Activation
+    n_components: int
+    alpha: float
+    teacher: str = "labels"
+    learn: Learn = "masks"
+    linear_part: bool = False
+    scaling: Scaling = "column"
+    frequency_scale: float = 1.0
+    gamma: float | None = None
+    n_knots: int = N_KNOTS
+    draw: int = 0
+
+    def __str__(self) -> str:
+        words = [f"activation={self.activation!r}", f"n_components={self.n_components}"]
+        words += [f"alpha={self.alpha:g}", f"teacher={self.teacher!r}", f"learn={self.learn!r}"]
+        extra = {
+            "linear part": self.linear_part,
+            f"{self.scaling} scaling": self.scaling != "column",
+            f"frequencies x {self.frequency_scale:g}": self.frequency_scale != 1.0,
+            f"{self.n_knots} knots": self.n_knots != N_KNOTS,
+            f"start {self.draw}": self.draw > 0,
+        }
+        named = [name for name, holds in extra.items() if holds]
+        return ", ".join(words) + (f" ({', '.join(named)})" if named else "")
+
+    @property
+    def complexity(self) -> tuple[int, int, float]:
+        """Order in which settings are called simple: kind, number of features, penalty."""
+        kinds = {"relu": 1, "cosine": 2, "table": 3}
+        return (kinds[self.activation] if self.n_components else 0, self.n_components, -self.alpha)
+
+
+@dataclass(frozen=True)
+class SettingsRequest:
+    """Settings that the user gives; None stands for "auto".
+
+    Attributes
+    ----------
+    learn, teacher, activation, alpha, n_components, gamma
+        See :class:`TrainingSettings`.
+    tables : bool
+        Whether tables may be compared.
+    linear_part : bool
+        Whether a linear part may be compared.
+    """
+
+    learn: Learn | None = None
+    teacher: str | None = None
+    activation: Activation | None = None
+    alpha: float | None = None
+    n_components: int | None = None
+    gamma: float | None = None
+    tables: bool = True
+    linear_part: bool = True
+
+
+def least_macs(budget: Budget, n_features: int) -> int:
+    """MACs of the smallest network: one block of inputs, and the scores of its features."""
+    return budget.features_per_mask * (min(budget.group_size, n_features) + budget.n_scores)
+
+
+def default_macs(n_features: int, n_scores: int) -> int:
+    """Budget if none is given: that of a linear model, or of 32 small features if that is more."""
+    return max(n_features * n_scores, 32 * (min(n_features, 8) + n_scores))
+
+
+def usual_inputs(n_features: int, n_scores: int) -> float:
+    r"""Inputs that a feature keeps in a network of the usual width: :math:`\sqrt{D C} / 3`.
+
+    D inputs, C scores; at least 2.
+    """
+    return float(np.clip(np.sqrt(n_features * n_scores) / 3.0, min(n_features, 2), n_features))
+
+
+def n_components_for(budget: Budget, n_inputs: float, n_features: int, n_samples: int) -> int:
+    r"""Features of so many inputs that share a budget, at most :math:`5 \sqrt N` for N rows."""
+    n_inputs = max(n_inputs, min(budget.group_size, n_features))
+    fitting = budget.macs / (n_inputs + budget.n_scores)
+    width = budget.features_per_mask
+    most = MOST_FEATURES_PER_ROOT * np.sqrt(n_samples)
+    return int(max(width, min(fitting, most) // width * width))
+
+
+def start_inputs(settings: TrainingSettings, budget: Budget, n_usable: int) -> int:
+    """Inputs that each feature starts with."""
+    if settings.n_components == 0:
+        return 0
+    kept = budget.macs / settings.n_components - budget.n_scores
+    if settings.learn == "features":  # masks are drawn, and stay
+        return int(np.clip(kept, 1, n_usable))
+    return int(np.clip(np.ceil(START_FACTOR * kept), min(LEAST_START_INPUTS, n_usable), n_usable))
+
+
+def n_steps_for(n_samples: int, effort: float = 1.0) -> int:
+    """Steps of one training: they grow with the square root of the rows."""
+    return max(1, round(effort * STEPS_PER_ROOT * np.sqrt(n_samples)))
+
+
+def work_of(settings: TrainingSettings, budget: Budget, n_usable: int, n_samples: int) -> float:
+    """Multiply-adds of one training, about: forward and backward, over all steps."""
+    n_inputs = start_inputs(settings, budget, n_usable)
+    entries = settings.n_components * n_inputs + n_usable * budget.n_scores * settings.linear_part
+    heads = settings.n_components * budget.n_scores * (4.0 if settings.activation == "table" else 2.0)
+    # Entries are pruned on the way: a third of the first ones on average.
+    return n_steps_for(n_samples) * BATCH_SIZE * (entries + 2.0 * heads)
+
+
+def candidate_settings(
+    request: SettingsRequest, budget: Budget, n_usable: int, n_samples: int
+) -> list[TrainingSettings]:
+    """List the settings of the first round, each once, the likeliest first.
+
+    A value that is given replaces that of every candidate.
+    """
+    activations: tuple[Activation, ...] = ("table", "cosine", "relu")
+    if request.activation is not None:
+        activations = (request.activation,)
+    elif not request.tables or request.gamma is not None:
+        activations = ("cosine", "relu") if request.gamma is None else ("cosine",)
+    found = list(_candidates(request, activations, budget, n_usable, n_samples))
+    return list(dict.fromkeys(_with_given(setting, request) for setting in found))
+
+
+def _candidates(
+    request: SettingsRequest,
+    activations: tuple[Activation, ...],
+    budget: Budget,
+    n_usable: int,
+    n_samples: int,
+) -> Iterable[TrainingSettings]:
+    usual = usual_inputs(n_usable, budget.n_scores)
+    widths = [n_components_for(budget, n, n_usable, n_samples) for n in (usual, FEW_INPUTS)]
+    direct = request.linear_part and request.learn in (None, "masks")
+    learn: Learn = "masks" if request.learn is None else request.learn
+    for alpha in ALPHAS:
+        if direct and request.n_components is None:
+            yield TrainingSettings(activations[0], 0, alpha, linear_part=True)
+        for width in widths:
+            for activation in activations:
+                setting = TrainingSettings(activation, width, alpha, learn=learn)
+                yield setting
+                if direct:
+                    yield replace(setting, linear_part=True)
+
+
+def _with_given(setting: TrainingSettings, request: SettingsRequest) -> TrainingSettings:
+    given = {
+        name: value
+        for name in ("teacher", "alpha", "n_components")
+        if (value := getattr(request, name)) is not None
+    }
+    if request.gamma is not None:
+        given |= {"gamma": request.gamma, "scaling": "none"}
+    return replace(setting, **given)
+
+
+def neighbours(setting: TrainingSettings, request: SettingsRequest) -> list[TrainingSettings]:
+    """Settings that differ from a good one in what the first round did not vary."""
+    found = [replace(setting, draw=setting.draw + 1)]
+    if request.gamma is None and setting.n_components > 0:
+        found.append(replace(setting, scaling="common"))
+        if setting.activation == "cosine":
+            found.append(replace(setting, frequency_scale=2.0))
+        if setting.activation == "table":
+            found.append(replace(setting, n_knots=2 * N_KNOTS - 1))
+    if request.teacher is None and setting.teacher == "labels":
+        found.append(replace(setting, teacher="kernel"))
+    return found

@@ -1,0 +1,179 @@
+r"""Scores of a network: their loss with its gradient, and their probabilities.
+
+A loss takes scores and targets (n_samples, n_scores) and the weights of the rows (n_samples,),
+which sum to one over all rows of a problem, and returns the weighted sum of the losses of the rows
+and its gradient with respect to the scores. Probabilities are the softmax or the sigmoid of scores
+times an inverse temperature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+
+from cerflearn._typing import Float64Array, FloatArray
+
+TargetKind: TypeAlias = Literal["binary", "multiclass", "multilabel", "regression"]
+"""What targets are: one column of 0 and 1, one-hot classes, several columns of 0 and 1, numbers."""
+
+Loss = Callable[[FloatArray, FloatArray, FloatArray], tuple[float, FloatArray]]
+"""``loss(scores, targets, weights)`` gives the value and its gradient in the scores."""
+
+_LOG_BOUNDS = (-3.0, 5.0)  # of the logarithm of the inverse temperature
+_LARGEST_LOG_ODDS = 500.0  # exp of more overflows
+
+
+def cross_entropy(
+    scores: FloatArray, targets: FloatArray, weights: FloatArray
+) -> tuple[float, FloatArray]:
+    r""":math:`-\sum_n w_n \sum_c t_{nc} \ln \mathrm{softmax}(s_n)_c`, probabilities as targets."""
+    shifted = scores - scores.max(axis=1, keepdims=True)
+    gradient = np.exp(shifted)
+    total = gradient.sum(axis=1, keepdims=True)
+    log_proba = shifted - np.log(total)
+    value = -float(np.einsum("nc,nc,n->", log_proba, targets, weights))
+    gradient /= total
+    gradient -= targets
+    gradient *= weights[:, None]
+    return value, gradient
+
+
+def logistic(
+    scores: FloatArray, targets: FloatArray, weights: FloatArray
+) -> tuple[float, FloatArray]:
+    r""":math:`\sum_n w_n (\ln(1 + e^{s_n}) - t_n s_n)`, summed over the scores, log-odds."""
+    small = np.exp(-np.abs(scores))  # without overflow
+    softplus = np.maximum(scores, 0.0) + np.log1p(small)
+    value = float(weights @ (softplus - targets * scores).sum(axis=1))
+    gradient = np.where(scores >= 0.0, np.float32(1.0), small) / (1.0 + small)  # the sigmoid
+    gradient -= targets
+    gradient *= weights[:, None]
+    return value, gradient
+
+
+def squared_error(
+    scores: FloatArray, targets: FloatArray, weights: FloatArray
+) -> tuple[float, FloatArray]:
+    r""":math:`\tfrac12 \sum_n w_n |s_n - t_n|^2`."""
+    residual = scores - targets
+    weighted = residual * weights[:, None]
+    return 0.5 * float(np.vdot(residual, weighted)), weighted
+
+
+LOSSES: dict[TargetKind, Loss] = {
+    "binary": logistic,
+    "multiclass": cross_entropy,
+    "multilabel": logistic,
+    "regression": squared_error,
+}
+"""Loss of each kind of targets."""
+
+
+def score_targets(targets: Float64Array, kind: TargetKind) -> Float64Array:
+    """Scores that a regression of the targets aims at: -1 and 1 for log-odds, else the targets."""
+    return 2.0 * targets - 1.0 if kind in ("binary", "multilabel") else targets
+
+
+def fit_inverse_temperature(
+    scores: Float64Array,
+    targets: Float64Array,
+    weights: Float64Array,
+    kind: TargetKind,
+    grid: tuple[float, ...] | None = None,
+) -> float:
+    """Temperature scaling: positive factor of the scores with the least log-loss.
+
+    Parameters
+    ----------
+    scores, targets : ndarray of shape (n_samples, n_scores)
+        Of rows that the scores were not fitted to; targets are 0 or 1.
+    weights : ndarray of shape (n_samples,)
+        Of the rows.
+    kind : {"binary", "multiclass", "multilabel"}
+        Of the targets.
+    grid : tuple of float, optional
+        Factors to compare; None: any between exp(-3) and exp(5).
+
+    Returns
+    -------
+    float
+        The factor.
+    """
+    loss = LOSSES[kind]
+
+    def log_loss(factor: float) -> float:
+        return loss(factor * scores, targets, weights)[0]
+
+    if grid is not None:
+        return min(grid, key=log_loss)
+    found = minimize_scalar(lambda x: log_loss(np.exp(x)), bounds=_LOG_BOUNDS, method="bounded")
+    return float(np.exp(found.x))
+
+
+def probabilities(scores: FloatArray, inverse_temperature: float, kind: TargetKind) -> Float64Array:
+    """Probabilities (n_samples, n_scores): softmax of classes, or a sigmoid of each score."""
+    proba: Float64Array
+    if kind == "multiclass":
+        powers = np.exp(inverse_temperature * (scores - scores.max(axis=1, keepdims=True)))
+        proba = powers / powers.sum(axis=1, keepdims=True)
+        return proba
+    log_odds = np.clip(inverse_temperature * scores, -_LARGEST_LOG_ODDS, _LARGEST_LOG_ODDS)
+    proba = 1.0 / (1.0 + np.exp(-log_odds))
+    return proba
+
+
+def log_probabilities(
+    scores: FloatArray, inverse_temperature: float, kind: TargetKind
+) -> Float64Array:
+    """Logarithms of :func:`probabilities`, finite for all finite scores."""
+    scaled = inverse_temperature * scores
+    if kind == "multiclass":
+        return np.asarray(log_softmax(scaled, axis=1), dtype=np.float64)
+    return np.asarray(-np.logaddexp(0.0, -scaled), dtype=np.float64)
+
+
+def log_likelihood(
+    scores: Float64Array, targets: Float64Array, weights: Float64Array, kind: TargetKind
+) -> Float64Array:
+    r"""Return :math:`\ln p` of each row's targets, (n_samples,), at the best temperature.
+
+    It needs fewer rows than the accuracy to rank two models, and the scale of the scores, which
+    is fitted later, has no effect.
+
+    Parameters
+    ----------
+    scores, targets : ndarray of shape (n_samples, n_scores)
+        Of held-out rows; targets are 0 or 1.
+    weights : ndarray of shape (n_samples,)
+        Of the rows.
+    kind : {"binary", "multiclass", "multilabel"}
+        Of the targets.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Summed over labels.
+    """
+    factor = fit_inverse_temperature(scores, targets, weights, kind)
+    if kind == "multiclass":
+        found: Float64Array = np.sum(targets * log_probabilities(scores, factor, kind), axis=1)
+        return found
+    signed = np.where(targets > 0.5, scores, -scores)
+    return np.asarray(log_probabilities(signed, factor, kind).sum(axis=1), dtype=np.float64)
+
+
+def losses_of_rows(
+    scores: Float64Array, targets: Float64Array, kind: TargetKind
+) -> Float64Array:
+    """Loss (n_samples,) of each row's scores, see :data:`LOSSES`."""
+    if kind == "multiclass":
+        found: Float64Array = -np.sum(targets * log_softmax(scores, axis=1), axis=1)
+        return found
+    if kind == "regression":
+        return np.asarray(0.5 * np.square(scores - targets).sum(axis=1), dtype=np.float64)
+    losses: Float64Array = (np.logaddexp(0.0, scores) - targets * scores).sum(axis=1)
+    return losses

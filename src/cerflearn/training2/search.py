@@ -1,0 +1,327 @@
+"""Choice of settings by successive halving on held-out rows, and the network with the best.
+
+Many candidates are trained with few steps, the better ones with more, the finalists with all of
+them and in several folds where rows are few. A candidate's loss on held-out rows decides; where it
+cannot tell two finalists apart, the simpler one is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from cerflearn._typing import Float64Array
+from cerflearn.engine.engines import map_in_order
+from cerflearn.training2 import policy
+from cerflearn.training2.distillation import (
+    Teacher,
+    distilled_problem,
+    fit_kernel_teacher,
+    labels_problem,
+)
+from cerflearn.training2.network import TrainableNetwork
+from cerflearn.training2.policy import SettingsRequest, TrainingSettings
+from cerflearn.training2.scores import losses_of_rows
+from cerflearn.training2.task import Problem, Task, parts_of_rows
+from cerflearn.training2.trainer import train_network
+
+FitTeacher = Callable[[Task, np.random.Generator], Teacher]
+"""Fits a teacher to a task."""
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Options of a fit, beside the data.
+
+    Attributes
+    ----------
+    request : SettingsRequest
+        Settings that are given.
+    effort : float
+        About proportional to the time that a fit takes.
+    early_stopping : bool
+        Whether a tenth of the rows is held out of the last training.
+    fit_teacher : callable or None
+        Fits the teacher ``"estimator"``.
+    report : callable or None
+        Called with lines that say what is done.
+    n_threads : int
+        Threads; the bits of the result do not depend on their number.
+    """
+
+    request: SettingsRequest
+    effort: float = 1.0
+    early_stopping: bool = False
+    fit_teacher: FitTeacher | None = None
+    report: Callable[[str], None] | None = None
+    n_threads: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutResult:
+    """Scores of held-out rows by networks of one setting.
+
+    Attributes
+    ----------
+    settings : TrainingSettings
+        Of the networks.
+    scores, targets : ndarray of shape (n_rows, n_scores)
+        Of the rows.
+    weights, losses : ndarray of shape (n_rows,)
+        Of the rows.
+    """
+
+    settings: TrainingSettings
+    scores: Float64Array
+    targets: Float64Array
+    weights: Float64Array
+    losses: Float64Array
+
+    @property
+    def mean(self) -> float:
+        """Weighted mean loss; infinite if it is not a number."""
+        mean = float(self.weights @ self.losses / self.weights.sum())
+        return mean if np.isfinite(mean) else np.inf
+
+    def is_as_good_as(self, other: HeldOutResult) -> bool:
+        """Return whether the loss is at most a part of a paired standard error higher."""
+        share = self.weights / self.weights.sum()
+        difference = self.losses - other.losses
+        mean = float(share @ difference)
+        error = float(np.sqrt(share**2 @ np.square(difference - mean)))
+        return mean <= policy.SIMPLER_WITHIN * error
+
+
+@dataclass(eq=False)
+class _Fold:
+    """Rows to train on and held-out rows, with the problems made so far."""
+
+    train: Task
+    test: Task
+    problems: dict[tuple[str, str], Problem] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """What a search has found.
+
+    Attributes
+    ----------
+    network : TrainableNetwork
+        Trained on all rows, with inputs scaled as the settings say.
+    settings : TrainingSettings
+        It was trained with.
+    held_out : HeldOutResult or None
+        Of these settings; None if nothing was compared.
+    """
+
+    network: TrainableNetwork
+    settings: TrainingSettings
+    held_out: HeldOutResult | None
+
+
+class Search:
+    """Compares settings for a task.
+
+    Parameters
+    ----------
+    task : Task
+        All training rows.
+    options : SearchOptions
+        What is given, and how long to search.
+    seed : numpy.random.SeedSequence
+        Of all randomness; that of one training does not depend on the others.
+    """
+
+    def __init__(self, task: Task, options: SearchOptions, seed: np.random.SeedSequence) -> None:
+        self._task, self._options = task, options
+        words = seed.generate_state(3, np.uint64)
+        self._seed = int(words[0]) % 2**62
+        self._n_usable = int(task.usable.sum())
+
+    def run(self, *, needs_held_out: bool) -> SearchResult:
+        """Choose settings and train a network with them on all rows.
+
+        Parameters
+        ----------
+        needs_held_out : bool
+            Whether held-out scores are needed although there may be nothing to compare.
+        """
+        candidates = policy.candidate_settings(
+            self._options.request, self._task.budget, self._n_usable, self._task.n_samples
+        )
+        if len(candidates) == 1 and not needs_held_out:
+            best, settings = None, candidates[0]
+        else:
+            best = self._choose(candidates)
+            settings = best.settings
+        return SearchResult(self._train_on_all(settings), settings, best)
+
+    def _choose(self, candidates: list[TrainingSettings]) -> HeldOutResult:
+        """Best of the finalists of all brackets.
+
+        Twice the effort runs one bracket more: finalists of less effort are always among those
+        of more.
+        """
+        options = self._options
+        n_brackets = 1 + max(0, int(np.floor(np.log2(max(options.effort, 1.0)))))
+        share = options.effort / 2.0 ** (n_brackets - 1)
+        finalists: list[HeldOutResult] = []
+        for bracket in range(n_brackets):
+            # Brackets 0 and 1 take the same time, each further one twice as long.
+            longer = share * 2.0 ** max(0, bracket - 1)
+            drawn = [replace(c, draw=c.draw + 8 * bracket) for c in candidates]
+            finalists += self._halve(drawn, longer)
+        least = min(finalists, key=lambda result: result.mean)
+        good = [result for result in finalists if result.is_as_good_as(least)] or [least]
+        return min(good, key=lambda result: (result.settings.complexity, result.mean))
+
+    def _halve(self, candidates: list[TrainingSettings], effort: float) -> list[HeldOutResult]:
+        folds = self._folds()
+        n_rows = folds[0].train.n_samples
+        candidates = candidates[: self._n_candidates(candidates, n_rows)]
+        shares = (policy.FIRST_SHARE, policy.SECOND_SHARE)
+        for share in shares:
+            n_steps = policy.n_steps_for(n_rows, effort * share)
+            results = self._evaluate(candidates, folds[:1], n_steps)
+            ranked = [result.settings for result in sorted(results, key=lambda r: r.mean)]
+            if share == shares[0]:
+                n_kept = max(policy.FINALISTS, round(policy.SURVIVORS * len(ranked)))
+                candidates = self._with_neighbours(ranked[:n_kept])
+            else:
+                candidates = ranked[: policy.FINALISTS]
+        return self._evaluate(candidates, folds, policy.n_steps_for(n_rows, effort))
+
+    def _with_neighbours(self, ranked: list[TrainingSettings]) -> list[TrainingSettings]:
+        """Add variants of the best two, in what the first round did not vary."""
+        request = self._options.request
+        more = [n for best in ranked[:2] for n in policy.neighbours(best, request)]
+        return list(dict.fromkeys([*ranked, *more]))
+
+    def _n_candidates(self, candidates: Sequence[TrainingSettings], n_rows: int) -> int:
+        """Candidates of the first round: fewer where each takes long."""
+        budget = self._task.budget
+        works = [policy.work_of(c, budget, self._n_usable, n_rows) for c in candidates]
+        spent = policy.FIRST_SHARE * np.cumsum(works)
+        within = int(np.searchsorted(spent, policy.SEARCH_WORK, side="right"))
+        return int(np.clip(within, policy.LEAST_CANDIDATES, len(candidates)))
+
+    def _folds(self) -> list[_Fold]:
+        """Parts of at most ``SEARCH_ROWS`` rows, of which one is held out in each fold."""
+        task = self._task
+        if task.n_samples > policy.SEARCH_ROWS:
+            part = parts_of_rows(task.strata, -(-task.n_samples // policy.SEARCH_ROWS), self._seed)
+            task = task.rows(part == 0)
+        n_parts = min(policy.HELD_OUT_PARTS, task.n_samples)
+        wanted = round(policy.HELD_OUT_ROWS * n_parts / task.n_samples)
+        n_folds = int(np.clip(wanted, 1, min(policy.MOST_FOLDS, n_parts)))
+        parts = parts_of_rows(task.strata, n_parts, self._seed + 1)
+        return [_Fold(task.rows(parts != p), task.rows(parts == p)) for p in range(n_folds)]
+
+    def _evaluate(
+        self, candidates: Sequence[TrainingSettings], folds: Sequence[_Fold], n_steps: int
+    ) -> list[HeldOutResult]:
+        """Train each candidate in each fold, and score the held-out rows."""
+        for fold in folds:
+            for settings in candidates:
+                self._problem(fold, settings)  # made once, before threads share it
+        jobs = [(settings, fold) for settings in candidates for fold in folds]
+
+        def run(job: tuple[TrainingSettings, _Fold]) -> Float64Array:
+            settings, fold = job
+            network = self._train(fold.train, self._problem(fold, settings), settings, n_steps)
+            return network.scores(scaled_inputs(fold.test, settings)).astype(np.float64)
+
+        scores = map_in_order(run, jobs, self._options.n_threads)
+        n = len(folds)
+        results = [
+            self._result(settings, scores[i * n : (i + 1) * n], folds)
+            for i, settings in enumerate(candidates)
+        ]
+        for result in results:
+            self._say(f"{n_steps} steps, {result.settings}: held-out loss {result.mean:.4f}")
+        return results
+
+    def _result(
+        self, settings: TrainingSettings, scores: Sequence[Float64Array], folds: Sequence[_Fold]
+    ) -> HeldOutResult:
+        both = np.concatenate(scores)
+        targets = np.concatenate([fold.test.targets for fold in folds])
+        weights = np.concatenate([fold.test.weights for fold in folds])
+        losses = losses_of_rows(both, targets, self._task.kind)
+        return HeldOutResult(settings, both, targets, weights, losses)
+
+    def _problem(self, fold: _Fold, settings: TrainingSettings) -> Problem:
+        key = (settings.teacher, settings.scaling)
+        if key not in fold.problems:
+            fold.problems[key] = self._make_problem(fold.train, settings)
+        return fold.problems[key]
+
+    def _make_problem(self, task: Task, settings: TrainingSettings) -> Problem:
+        rng = np.random.default_rng([self._seed, 1])
+        if settings.teacher == "labels":
+            problem = labels_problem(task)
+        elif settings.teacher == "kernel":
+            problem = distilled_problem(task, fit_kernel_teacher(task, rng), rng)
+        else:
+            assert self._options.fit_teacher is not None
+            problem = distilled_problem(task, self._options.fit_teacher(task, rng), rng)
+        if settings.scaling != "common":
+            return problem
+        return replace(problem, X=problem.X * task.common_factors)
+
+    def _train(
+        self,
+        task: Task,
+        problem: Problem,
+        settings: TrainingSettings,
+        n_steps: int,
+        held_out: Task | None = None,
+        on_progress: Callable[[float, float], None] | None = None,
+    ) -> TrainableNetwork:
+        rng = np.random.default_rng([self._seed, 2, settings.draw])
+        stop = None
+        if held_out is not None:
+            inputs = scaled_inputs(held_out, settings)
+            stop = lambda network: held_out.loss(network.scores(inputs).astype(np.float64))  # noqa: E731
+        return train_network(
+            problem, settings, task.budget, task.usable, first_bias(task), n_steps, rng,
+            held_out_loss=stop, on_progress=on_progress,
+        )  # fmt: skip
+
+    def _train_on_all(self, settings: TrainingSettings) -> TrainableNetwork:
+        """Train on all rows, except for a tenth if early stopping needs rows."""
+        task, held_out = self._task, None
+        if self._options.early_stopping:
+            parts = parts_of_rows(task.strata, 10, self._seed + 2)
+            task, held_out = task.rows(parts != 0), task.rows(parts == 0)
+        problem = self._make_problem(task, settings)
+        n_steps = policy.n_steps_for(task.n_samples, self._options.effort)
+
+        def progress(share: float, loss: float) -> None:
+            self._say(f"{share:4.0%} of training, loss {loss:.5g}")
+
+        return self._train(task, problem, settings, n_steps, held_out, progress)
+
+    def _say(self, line: str) -> None:
+        if self._options.report is not None:
+            self._options.report(line)
+
+
+def scaled_inputs(task: Task, settings: TrainingSettings) -> np.ndarray:
+    """Inputs of a task, scaled as the settings say."""
+    return task.X * task.common_factors if settings.scaling == "common" else task.X
+
+
+def first_bias(task: Task) -> Float64Array:
+    """Scores that are right on average: means, or log-odds of the shares of the classes."""
+    mean = task.weights @ task.targets
+    if not task.classifies:
+        return np.asarray(mean)
+    least = 1.0 / (2.0 * task.n_samples)  # a class that is absent keeps a finite score
+    share = np.clip(mean, least, 1.0 - least)
+    if task.kind == "multiclass":
+        return np.asarray(np.log(share))
+    return np.asarray(np.log(share / (1.0 - share)))

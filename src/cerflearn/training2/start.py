@@ -1,0 +1,149 @@
+r"""The network that training starts with: more inputs a feature than the budget admits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cerflearn._typing import BoolArray, Float64Array
+from cerflearn.training2.network import (
+    TABLE_END,
+    Float32Array,
+    Int32Array,
+    TrainableNetwork,
+    padded_scores,
+)
+from cerflearn.training2.policy import (
+    FIRST_HEAD,
+    FIRST_NOISE,
+    RELU_OFFSETS,
+    SCALE_SPREAD,
+    TrainingSettings,
+    start_inputs,
+)
+from cerflearn.training2.pruning import Budget
+from cerflearn.training2.task import Problem
+
+MOMENT_ROWS = 4096
+"""Rows over which mean and variance of projections are measured before training."""
+
+
+def draw_network(
+    problem: Problem,
+    settings: TrainingSettings,
+    budget: Budget,
+    usable: BoolArray,
+    bias: Float64Array,
+    rng: np.random.Generator,
+) -> TrainableNetwork:
+    """Draw weights and heads of a network.
+
+    Parameters
+    ----------
+    problem : Problem
+        Rows over which projections are normalised.
+    settings : TrainingSettings
+        Kind and number of features.
+    budget : Budget
+        With the shape of blocks of inputs.
+    usable : ndarray of shape (n_features,), bool
+        Inputs that may be read; whole groups.
+    bias : ndarray of shape (n_scores,)
+        To start with.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    TrainableNetwork
+        With moments of the projections set.
+    """
+    n_features, n_scores = problem.X.shape[1], len(bias)
+    n_components = settings.n_components
+    n_inputs = start_inputs(settings, budget, int(usable.sum()))
+    inputs = _draw_inputs(n_components, n_inputs, usable, budget, rng)
+    counts = np.array([len(part) for part in inputs], dtype=np.int64)
+    entries = np.concatenate([*inputs, np.zeros(0, dtype=np.int32)]).astype(np.int32)
+    weights = rng.normal(size=len(entries))
+    if settings.gamma is not None:
+        weights *= np.sqrt(2.0 * settings.gamma)
+    scales, offsets, heads = _draw_heads(settings, n_scores, rng)
+    direct = np.flatnonzero(usable).astype(np.int32) if settings.linear_part else entries[:0]
+    parameters = np.concatenate(
+        [weights, scales, offsets, heads.ravel(), np.zeros(n_scores * len(direct)), bias]
+    ).astype(np.float32)
+    network = TrainableNetwork(
+        kind=settings.activation,
+        n_features=n_features,
+        n_scores=n_scores,
+        n_knots=settings.n_knots,
+        pointers=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        inputs=entries,
+        linear_pointers=np.arange(n_scores + 1, dtype=np.int64) * len(direct),
+        linear_inputs=np.tile(direct, n_scores),
+        parameters=parameters,
+        first=np.zeros_like(parameters),
+        second=np.zeros_like(parameters),
+        means=np.zeros(n_components, dtype=np.float32),
+        variances=np.ones(n_components, dtype=np.float32),
+    )
+    rows = np.linspace(0, problem.n_rows - 1, min(problem.n_rows, MOMENT_ROWS)).astype(np.int64)
+    set_moments(network, problem.X[rows], problem.weights[rows])
+    if settings.gamma is None:
+        # Weights as small as those of unit projections: a step of Adam then turns them alike.
+        parts = network.parts()
+        parts[0] /= np.sqrt(network.variances + 1e-12)[network.features_of_entries()]
+        network.means /= np.sqrt(network.variances + 1e-12)
+        network.variances[:] = 1.0
+    else:
+        network.parts()[1][:] = np.sqrt(network.variances)
+    return network
+
+
+def _draw_inputs(
+    n_components: int,
+    n_inputs: int,
+    usable: BoolArray,
+    budget: Budget,
+    rng: np.random.Generator,
+) -> list[Int32Array]:
+    """Inputs of each feature: whole groups, the same for features that share a mask."""
+    size = budget.group_size
+    groups = np.flatnonzero(np.logical_or.reduceat(usable, np.arange(0, len(usable), size)))
+    n_groups = min(len(groups), max(1, n_inputs // size))
+    found: list[Int32Array] = []
+    while len(found) < n_components:
+        chosen = groups if n_groups == len(groups) else rng.permutation(groups)[:n_groups]
+        inputs = (np.sort(chosen)[:, None] * size + np.arange(size)).ravel()
+        inputs = inputs[inputs < len(usable)].astype(np.int32)
+        found += [inputs] * min(budget.features_per_mask, n_components - len(found))
+    return found
+
+
+def _draw_heads(
+    settings: TrainingSettings, n_scores: int, rng: np.random.Generator
+) -> tuple[Float64Array, Float64Array, Float64Array]:
+    """Scales, offsets and heads: cosines of random phase, relu around 0, nearly straight tables."""
+    K = settings.n_components
+    if settings.activation == "table":
+        knots = np.linspace(-TABLE_END, TABLE_END, settings.n_knots)
+        heads = np.zeros((K, settings.n_knots, padded_scores(n_scores)))
+        slopes = FIRST_HEAD * rng.normal(size=(K, 1, n_scores))
+        noise = FIRST_NOISE * rng.normal(size=(K, settings.n_knots, n_scores))
+        heads[:, :, :n_scores] = slopes * knots[None, :, None] + noise
+        return np.zeros(K), np.zeros(K), heads
+    heads = FIRST_HEAD * rng.normal(size=(K, n_scores))
+    if settings.activation == "relu":
+        return np.ones(K), RELU_OFFSETS * rng.normal(size=K), heads
+    scales = settings.frequency_scale * rng.uniform(*SCALE_SPREAD, size=K)
+    return scales, rng.uniform(0.0, 2.0 * np.pi, size=K), heads
+
+
+def set_moments(network: TrainableNetwork, X: Float32Array, weights: Float32Array) -> None:
+    """Set mean and variance of the projections to those over weighted rows."""
+    if network.n_components == 0:
+        return
+    share = weights.astype(np.float64) / float(weights.sum(dtype=np.float64))
+    z = np.asarray(X @ network.weight_matrix(), dtype=np.float64)
+    mean = share @ z
+    network.means[:] = mean
+    network.variances[:] = share @ np.square(z - mean)
