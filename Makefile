@@ -11,7 +11,7 @@ PYTEST = $(ENV) $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 CMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake
 
 .NOTPARALLEL:
-.PHONY: help demo test test-bits test-sklearn test-oldest test-estimators lint format bench bench-blocked bench-predictors bench-selection bench-teachers reproduce reproduce-full sanitize test-arm clean
+.PHONY: help demo test test-bits test-sklearn test-oldest test-estimators lint format bench bench-blocked bench-predictors bench-selection bench-suite bench-teachers reproduce reproduce-full sanitize test-arm clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,10 @@ bench-predictors: $(VENV)/.ready-test  ## predictors against rivals at equal cos
 bench-selection: $(VENV)/.ready-test  ## accuracy and cost of selectors; needs CERF_DATA; writes docs/selection.md
 	$(ENV) $(BIN)/python benchmarks/selection.py all
 	$(ENV) $(BIN)/python benchmarks/render_selection.py
+
+bench-suite: $(VENV)/.ready-test  ## predictors against rivals on the development suite, 38 datasets; needs CERF_DATA; writes benchmarks/results/suite.json
+	$(ENV) $(BIN)/python benchmarks/suite.py run
+	$(ENV) $(BIN)/python benchmarks/suite.py show
 
 bench-teachers: $(VENV)/.ready-test  ## what features should imitate; needs CERF_DATA; writes docs/teachers.md and teachers.svg
 	$(ENV) $(BIN)/python benchmarks/teachers.py

@@ -7,6 +7,7 @@ import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectFromModel, SelectKBest, VarianceThreshold
 from sklearn.impute import SimpleImputer
@@ -139,3 +140,52 @@ def test_a_label_that_never_varies_costs_nothing():
     labels = np.column_stack([X[:, 0] > 0.0, np.ones(60), X[:, 1] > 0.0]).astype(int)
     model = OneVsRestClassifier(LogisticRegression()).fit(X, labels)
     assert cost(model) == stored(14, 16)
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("n_inputs", [7, 300])
+def test_boosted_trees_cost_a_comparison_a_level_and_an_addition(depth, n_inputs):
+    wide = RNG.normal(size=(400, n_inputs))
+    shared = {"max_iter": 4, "max_depth": depth, "min_samples_leaf": 5}
+    regressor = HistGradientBoostingRegressor(**shared).fit(wide, wide[:, 0] + wide[:, 1] ** 2)
+    classifier = HistGradientBoostingClassifier(**shared).fit(wide, np.arange(400) % 3)
+    index_bytes = 1 if n_inputs <= 256 else 2
+    for model, n_sums in ((regressor, 1), (classifier, 3)):
+        nodes = [tree.nodes for trees in model._predictors for tree in trees]
+        assert len(nodes) == 4 * n_sums
+        n_inner = sum(int((table["left"] > 0).sum()) for table in nodes)
+        n_leaves = n_inner + len(nodes)  # of a binary tree
+        counted = cost(model)
+        assert counted.macs == len(nodes) * (depth + 1)
+        assert counted.trig == 0
+        assert counted.n_parameters == n_inner + n_leaves + n_sums
+        assert counted.n_bytes == n_inner * (8 + index_bytes) + 4 * (n_leaves + n_sums)
+    scaled = make_pipeline(StandardScaler(), regressor).fit(wide, wide[:, 0])
+    assert cost(scaled) == stored(n_inputs, 2 * n_inputs) + cost(regressor)
+
+
+def test_a_split_of_categories_stores_a_set():
+    codes = RNG.integers(6, size=(200, 1)).astype(float)
+    y = np.isin(codes[:, 0], [1, 4]).astype(float)
+    model = HistGradientBoostingRegressor(max_iter=1, max_depth=1, categorical_features=[0])
+    assert cost(model.fit(codes, y)) == Cost(2, 0, 4, (32 + 1 + 4) + 3 * 4)
+
+
+def test_many_nodes_have_longer_indices():
+    X = RNG.normal(size=(3_000, 2))
+    model = HistGradientBoostingRegressor(
+        max_iter=12, max_leaf_nodes=None, min_samples_leaf=1, early_stopping=False
+    )
+    model.fit(X, RNG.normal(size=3_000))
+    n_nodes = sum(len(trees[0].nodes) for trees in model._predictors)
+    n_inner = (n_nodes - 12) // 2
+    child_bytes = 2 if n_nodes < 65_536 else 4
+    assert n_nodes > 60_000
+    assert cost(model).n_bytes == n_inner * (5 + 2 * child_bytes) + 4 * (n_nodes - n_inner + 1)
+
+
+def test_trees_that_cannot_be_read_are_told():
+    model = HistGradientBoostingRegressor(max_iter=2).fit(X, X[:, 0])
+    del model._predictors
+    with pytest.raises(RuntimeError, match="cannot be read in this version of scikit-learn"):
+        cost(model)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 METHOD_NAMES = (
     "linear", "mlp", "pruned_mlp", "rff", "fastfood", "nystroem",
-    "masked", "cvem", "blocked", "refined", "cerf",
+    "masked", "cvem", "blocked", "trees", "refined", "cerf",
 )  # fmt: skip
 """As in :data:`cerflearn.comparison.methods.METHODS`, without importing it for ``--help``."""
 

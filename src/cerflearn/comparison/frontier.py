@@ -63,6 +63,7 @@ def frontier(
         - ``"rff"``, ``"fastfood"``, ``"nystroem"``: random features and ridge regression;
         - ``"masked"``, ``"cvem"``, ``"blocked"``: likewise with :class:`MaskedFourierFeatures`,
           :class:`MaskedCERF` with ``selector="cvem"``, and :class:`BlockedCERF` [1]_;
+        - ``"trees"``: boosted trees of scikit-learn, a comparison or addition counting as a MAC;
         - ``"refined"``: :class:`CERFClassifier` or :class:`CERFRegressor` with
           ``learn="features"``;
         - ``"cerf"``: these with their defaults.
@@ -106,8 +107,8 @@ def frontier(
     a model, ``note`` says so, and ``macs`` is what it costs.
 
     Time is that of scores and decision for one of 2,000 float32 rows, the best of 7 runs on one
-    thread, for all methods without checks of the input. A pruned perceptron runs as dense matrix
-    products, which are faster than sparse ones in NumPy.
+    thread, for all methods but ``"trees"`` without checks of the input. A pruned perceptron runs
+    as dense matrix products, which are faster than sparse ones in NumPy.
 
     Results depend on data, parameters and seeds alone, except for the times.
 

@@ -2,14 +2,11 @@ r"""The methods that are compared: each fits the best model it can within a budg
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
@@ -20,7 +17,8 @@ from cerflearn.comparison.model import BudgetTooSmallError, FittedModel
 from cerflearn.comparison.pruned_mlp import fit_pruned_mlp
 from cerflearn.comparison.relu import ReluNetwork
 from cerflearn.comparison.training_set import Predict, TrainingSet
-from cerflearn.comparison.tuning import best_setting, ridge
+from cerflearn.comparison.trees import fit_trees
+from cerflearn.comparison.tuning import best_setting, expected_warnings_ignored, ridge
 from cerflearn.estimators.cost import cost
 from cerflearn.estimators.predictors.classifier import CERFClassifier
 from cerflearn.estimators.predictors.regressor import CERFRegressor
@@ -30,6 +28,7 @@ from cerflearn.training.settings import FEW_ROWS
 _LINEAR_PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4)  # of logistic regression, for a mean loss
 _SMALL_PENALTIES = (1e-3, 1e-2, 1e-1, 1e-4)
 _PENALTIES, _RATES = (1e-5, 1e-3, 1e-2), (1e-2, 1e-3)
+_PREDICTOR_SETTINGS = ("learn", "teacher", "activation", "n_components", "alpha")
 
 
 def linear(training: TrainingSet, macs: int) -> FittedModel:
@@ -57,7 +56,7 @@ def _linear_scores(training: TrainingSet, penalty: float | None) -> tuple[Any, A
         coef, bias = fit.head, fit.bias
     else:
         model = LogisticRegression(C=1.0 / (penalty * training.n_samples), max_iter=300)
-        with _expected_warnings_ignored():
+        with expected_warnings_ignored():
             model.fit(training.X, training.y)
         coef, bias = model.coef_.T, model.intercept_
         if len(model.classes_) < training.n_classes:  # a class is missing among these rows
@@ -114,7 +113,7 @@ def _perceptron(
         parameters |= {"learning_rate_init": rate, "max_iter": 200}
     kind = MLPClassifier if training.n_classes else MLPRegressor
     model = kind(**parameters)
-    with _expected_warnings_ignored():
+    with expected_warnings_ignored():
         model.fit(training.X, training.y)
     counted = cost(model)
     if training.n_classes and len(model.classes_) < training.n_classes:
@@ -138,16 +137,26 @@ def pruned_mlp(training: TrainingSet, macs: int) -> FittedModel:
 
 def refined(training: TrainingSet, macs: int) -> FittedModel:
     """Drawn masks, with frequencies, offsets and head trained on the targets."""
-    return _fit_predictor(training, macs, {"learn": "features"})
+    return fit_predictor(training, macs, {"learn": "features"})
 
 
 def cerf(training: TrainingSet, macs: int) -> FittedModel:
     """CERFClassifier or CERFRegressor with their defaults."""
-    return _fit_predictor(training, macs, {})
+    return fit_predictor(training, macs, {})
 
 
-def _fit_predictor(training: TrainingSet, macs: int, parameters: dict[str, Any]) -> FittedModel:
-    """Predictor of this package, run without its checks of X, as the other methods are."""
+def fit_predictor(training: TrainingSet, macs: int, parameters: dict[str, Any]) -> FittedModel:
+    """Predictor of this package, run without its checks of X, as the other methods are.
+
+    Parameters
+    ----------
+    training : TrainingSet
+        Scaled rows.
+    macs : int
+        Budget, head included.
+    parameters : dict
+        Of the predictor, beside budget, seed and jobs.
+    """
     _check_least(training, macs)
     kind: Any = CERFClassifier if training.n_classes else CERFRegressor
     model = kind(macs=macs, random_state=training.seed, n_jobs=1, **parameters)
@@ -165,16 +174,14 @@ def _fit_predictor(training: TrainingSet, macs: int, parameters: dict[str, Any])
             return classes[(scores[:, 0] > 0.0).astype(np.int64)]
         return classes[scores.argmax(axis=1)]
 
-    return FittedModel(predict, cost(model), feature_map.n_projections)
+    chosen = {name: getattr(model, f"{name}_", None) for name in _PREDICTOR_SETTINGS}
+    settings = {name: value for name, value in chosen.items() if value is not None}
+    return FittedModel(predict, cost(model), feature_map.n_projections, settings=settings)
 
 
-@contextmanager
-def _expected_warnings_ignored() -> Iterator[None]:
-    """Fit without warnings of iterations that end early and of classes that have few rows."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-        yield
+def trees(training: TrainingSet, macs: int) -> FittedModel:
+    """Boosted trees of scikit-learn: depth, rate and rounds by held-out rows."""
+    return fit_trees(training, macs)
 
 
 def _check_least(training: TrainingSet, macs: int) -> None:
@@ -194,6 +201,7 @@ METHODS: dict[str, Callable[[TrainingSet, int], FittedModel]] = {
     "masked": maps.masked,
     "cvem": maps.cvem,
     "blocked": maps.blocked,
+    "trees": trees,
     "refined": refined,
     "cerf": cerf,
 }

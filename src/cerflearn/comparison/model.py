@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from cerflearn.comparison.training_set import Predict
 from cerflearn.features.cost import Cost
@@ -22,12 +23,15 @@ class FittedModel:
         Features, hidden units or inputs that the head reads.
     note : str
         Why the model is smaller than the budget allows; empty if it is not.
+    settings : dict
+        What was chosen on training rows, where a method tells it.
     """
 
     predict: Predict
     cost: Cost
     size: int
     note: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
 
 
 class BudgetTooSmallError(Exception):
@@ -37,9 +41,11 @@ class BudgetTooSmallError(Exception):
     ----------
     what : str
         The smallest model.
-    macs : int
+    amount : int
         What it costs.
+    unit : str, default="MACs"
+        Of the amount.
     """
 
-    def __init__(self, what: str, macs: int) -> None:
-        super().__init__(f"{what} costs {macs:,} MACs")
+    def __init__(self, what: str, amount: int, unit: str = "MACs") -> None:
+        super().__init__(f"{what} costs {amount:,} {unit}")

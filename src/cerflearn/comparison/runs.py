@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from textwrap import shorten
 from typing import Any
@@ -14,7 +15,7 @@ from cerflearn.comparison.dataset import TrainTestSplit
 from cerflearn.comparison.methods import METHODS
 from cerflearn.comparison.model import BudgetTooSmallError, FittedModel
 from cerflearn.comparison.table import NUMBERS, Row
-from cerflearn.comparison.training_set import Predict
+from cerflearn.comparison.training_set import Predict, TrainingSet
 
 _TIMED_ROWS = 2_000
 _REPEATS = 7
@@ -34,14 +35,37 @@ class Run:
 
 
 def run_method(name: str, budget: int, split: TrainTestSplit) -> Run:
-    """Fit, test and time one method. What it raises becomes the note of the run."""
+    """Fit, test and time one method by its name."""
+    return run_fit(METHODS[name], budget, split)
+
+
+def run_fit(
+    fit: Callable[[TrainingSet, int], FittedModel],
+    budget: int,
+    split: TrainTestSplit,
+    unit: str = "macs",
+) -> Run:
+    """Fit, test and time a model. What is raised becomes the note of the run.
+
+    Parameters
+    ----------
+    fit : callable
+        Fits training rows within a budget.
+    budget : int
+        Most that the model may cost.
+    split : TrainTestSplit
+        Rows to fit and test on.
+    unit : {"macs", "bytes"}, default="macs"
+        Of the budget.
+    """
     start = time.perf_counter()
     seed = split.training.seed
     try:
-        model = METHODS[name](split.training, budget)
+        model = fit(split.training, budget)
         fit_seconds = time.perf_counter() - start
-        if model.cost.macs > budget:
-            raise RuntimeError(f"the model costs {model.cost.macs:,} MACs")
+        spent = model.cost.macs if unit == "macs" else model.cost.n_bytes
+        if spent > budget:
+            raise RuntimeError(f"the model costs {spent:,} {'MACs' if unit == 'macs' else unit}")
         predicted = model.predict(split.X_test)
         if not np.isfinite(predicted).all():
             raise ArithmeticError("predictions are not finite")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from cerflearn._typing import Float64Array, FloatArray
 from cerflearn.comparison.training_set import Predict, TrainingSet
@@ -37,20 +40,37 @@ def best_setting(
     """
     if len(settings) == 1:
         return settings[0]
-    few = training.n_samples <= FEW_ROWS
-    strata = training.y if training.n_classes else np.zeros(training.n_samples, dtype=np.int64)
-    parts = stratified_parts(strata, 3 if few else 5, np.random.SeedSequence(training.seed))
-    tested = range(3 if few else 1)
+    parts = held_out_parts(training)
 
     def held_out_score(setting: Setting) -> float:
         scores = []
-        for part in tested:
-            held_out = training.subset(parts == part)
-            predict = fit(training.subset(parts != part), setting)
+        for rows, held_out in parts:
+            predict = fit(rows, setting)
             scores.append(training.score(predict(held_out.X), held_out.y))
         return float(np.mean(scores))
 
     return max(settings, key=held_out_score)
+
+
+def held_out_parts(training: TrainingSet) -> list[tuple[TrainingSet, TrainingSet]]:
+    """Pairs of rows to fit on and rows to test on.
+
+    Up to :data:`FEW_ROWS` rows in three folds, else a fifth of them to test on.
+    """
+    few = training.n_samples <= FEW_ROWS
+    strata = training.y if training.n_classes else np.zeros(training.n_samples, dtype=np.int64)
+    parts = stratified_parts(strata, 3 if few else 5, np.random.SeedSequence(training.seed))
+    tested = range(3 if few else 1)
+    return [(training.subset(parts != part), training.subset(parts == part)) for part in tested]
+
+
+@contextmanager
+def expected_warnings_ignored() -> Iterator[None]:
+    """Fit without warnings of iterations that end early and of classes that have few rows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        yield
 
 
 def ridge(features: FloatArray, training: TrainingSet) -> RidgeFit:

@@ -17,7 +17,8 @@ def cost(estimator: BaseEstimator) -> Cost:
     ----------
     estimator : estimator
         Fitted: any estimator of cerflearn; or of scikit-learn a linear model (anything with
-        ``coef_``), ``MLPClassifier``, ``MLPRegressor``, ``RBFSampler``, ``Nystroem``, ``PCA``,
+        ``coef_``), ``MLPClassifier``, ``MLPRegressor``, ``HistGradientBoostingClassifier``,
+        ``HistGradientBoostingRegressor``, ``RBFSampler``, ``Nystroem``, ``PCA``,
         ``TruncatedSVD``, a scaler, ``SimpleImputer``, an encoder of categories or a feature
         selector; or a ``Pipeline``, ``ColumnTransformer``, ``FeatureUnion``, one-against-rest,
         one-against-one, multi-output or calibrated combination of these, or a search over them.
@@ -42,6 +43,10 @@ def cost(estimator: BaseEstimator) -> Cost:
     ``RandomizedKernelPCA`` and ``KernelAutoencoder`` count ``transform``, :math:`K J` beside the
     map; turning J codes back into D inputs costs :math:`J D` more. ``RandomizedKernelCCA`` counts
     the view X, and ``KernelImputer`` all stages of a row.
+
+    A boosted tree costs one comparison for each level of its longest path and one addition, which
+    ``macs`` counts alike. It stores 4 bytes for a threshold or leaf value, 1 for an input (2 if
+    there are more than 256) and 2 for each child of a node (4 from 65,536 nodes on).
 
     Examples
     --------
@@ -69,8 +74,8 @@ def cost(estimator: BaseEstimator) -> Cost:
     if counted is None:
         raise ValueError(
             f"{estimator!r} cannot be counted: pass an estimator of cerflearn, or of scikit-learn "
-            "a linear model, MLP, RBFSampler, Nystroem, PCA, scaler, SimpleImputer, encoder or "
-            "feature selector, or a Pipeline, ColumnTransformer, FeatureUnion, one-against-rest, "
-            "calibrated or searched combination of these."
+            "a linear model, MLP, HistGradientBoosting, RBFSampler, Nystroem, PCA, scaler, "
+            "SimpleImputer, encoder or feature selector, or a Pipeline, ColumnTransformer, "
+            "FeatureUnion, one-against-rest, calibrated or searched combination of these."
         )
     return counted

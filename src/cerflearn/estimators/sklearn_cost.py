@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.feature_selection import SelectorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
@@ -32,6 +33,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from cerflearn.estimators.tree_cost import count_boosting
 from cerflearn.features.cost import Cost, stored_cost
 
 
@@ -165,6 +167,7 @@ _RULES: tuple[tuple[Any, Callable[[Any], Cost]], ...] = (
     (RBFSampler, _rbf_sampler),
     (Nystroem, _nystroem),
     ((MLPClassifier, MLPRegressor), _perceptron),
+    ((HistGradientBoostingClassifier, HistGradientBoostingRegressor), count_boosting),
     ((PCA, IncrementalPCA, TruncatedSVD), _components),
     ((StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler), _scaler),
     (SimpleImputer, _imputer),
