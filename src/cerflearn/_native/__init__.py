@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from cerflearn._native import _core
 from cerflearn._native._core import (
+    LinearPart,
     Model,
+    TableModel,
     cosine_turns,
     dense_model,
     fastfood_model,
@@ -25,15 +27,19 @@ from cerflearn._native._core import (
     kept_output_bytes,
     kept_output_limit,
     levels,
+    linear_part,
     masked_model,
     set_kept_output_limit,
     set_num_threads,
     sine_turns,
+    table_model,
     walsh_hadamard,
 )
 
 __all__ = [
+    "LinearPart",
     "Model",
+    "TableModel",
     "available_cores",
     "backend_info",
     "cosine_turns",
@@ -47,10 +53,12 @@ __all__ = [
     "kept_output_bytes",
     "kept_output_limit",
     "levels",
+    "linear_part",
     "masked_model",
     "set_kept_output_limit",
     "set_num_threads",
     "sine_turns",
+    "table_model",
     "use_level",
     "walsh_hadamard",
 ]
