@@ -212,7 +212,7 @@ def test_wide_inputs_are_within_the_bound(n_features, dtype, level):
     # Several chunks of a panel; and more inputs than the layout of independent masks can number.
     places = np.sort(np.random.default_rng(0).choice(n_features, 60, replace=False))
     check_scores(
-        spread(random_tables(60, 6, 8, 2), places, n_features),
+        spread(random_tables(60, 2, 8, 2), places, n_features),
         dtype,
         level,
         row_counts=(1, 20) if n_features > 1000 else (1, 64, 67),

@@ -78,7 +78,7 @@ class TableMap(FrozenArrays):
     >>> table_map.scores(np.array([[-5.0, 0.0], [0.2, 0.0], [0.5, 4.0], [9.0, 0.0]])).ravel()
     array([10.5, 20.5, 34.5, 30.5])
     >>> table_map.cost()
-    Cost(macs=3, trig=0, n_parameters=7, n_bytes=36, lookups=1)
+    Cost(macs=3, trig=0, n_parameters=7, n_bytes=38, lookups=1)
     """
 
     mask_pointers: IntArray
