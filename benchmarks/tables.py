@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from transform import environment, race
 
 from cerflearn import _native
+from transform import environment, race
 
 RESULTS = Path(__file__).parent / "results" / "tables.json"
 N_SAMPLES, N_ONE_BY_ONE = 10_000, 500
@@ -28,7 +28,7 @@ N_FEATURES, N_PROJECTIONS, N_ACTIVE = 54, 256, 12
 
 
 def masks(rng: np.random.Generator) -> dict[str, Any]:
-    """Inputs of each projection, as both kinds of model take them."""
+    """Draw the inputs of each projection, as both kinds of model take them."""
     drawn = [np.sort(rng.permutation(N_FEATURES)[:N_ACTIVE]) for _ in range(N_PROJECTIONS)]
     return {
         "n_features": N_FEATURES,
@@ -76,7 +76,7 @@ def one_by_one(run: Any, rows: list[np.ndarray]) -> None:
 
 
 def section(n_scores: int, dtype: str, repeats: int) -> list[dict[str, Any]]:
-    """Times of one number of scores and one type."""
+    """Measure one number of scores in one type."""
     rng = np.random.default_rng(1)
     X = rng.standard_normal((N_SAMPLES, N_FEATURES)).astype(dtype)
     out, out_row = np.empty((N_SAMPLES, n_scores), dtype), np.empty((1, n_scores), dtype)

@@ -40,7 +40,7 @@ def table_map(case=CASE, **changes):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("n", [1, 200])
-def test_scores_are_those_of_the_oracle_in_the_dtype_of_X(n, dtype):
+def test_scores_are_those_of_the_oracle_in_the_dtype_of_the_rows(n, dtype):
     X = inputs(n, 11, dtype, seed=3)
     bins, certain = certain_bins(CASE, X, dtype)
     assert certain.all()
