@@ -113,8 +113,8 @@ bool transform(const PyModel& self, Matrix<T> X, Output<T> out, int n_threads) {
 }
 
 template <class T>
-bool scores(const PyModel& self, Matrix<T> X, RowMajor<T> coef, Vector<T> intercept, Output<T> out,
-            int n_threads, const PyLinear* linear) {
+bool scores_and_linear(const PyModel& self, Matrix<T> X, RowMajor<T> coef, Vector<T> intercept,
+                       Output<T> out, int n_threads, const PyLinear* linear) {
   const cerf::Model<T>& model = self.get<T>();
   const cerf::Input<T> input = input_of(X, model.n_features());
   require(size_of(coef, 1) == model.n_outputs(),
@@ -128,6 +128,13 @@ bool scores(const PyModel& self, Matrix<T> X, RowMajor<T> coef, Vector<T> interc
                            .linear = linear != nullptr ? &linear->get<T>() : nullptr};
   nb::gil_scoped_release released;
   return model.scores(input, head, out.data(), n_threads);
+}
+
+// An overload of its own: an optional argument would make calls without it slower.
+template <class T>
+bool scores(const PyModel& self, Matrix<T> X, RowMajor<T> coef, Vector<T> intercept, Output<T> out,
+            int n_threads) {
+  return scores_and_linear<T>(self, X, coef, intercept, out, n_threads, nullptr);
 }
 
 template <class T>
@@ -333,9 +340,13 @@ NB_MODULE(_core, m) {
       .def("transform", &transform<float>, exact("X"), exact("out"), "n_threads"_a)
       .def("transform", &transform<double>, exact("X"), exact("out"), "n_threads"_a)
       .def("scores", &scores<float>, exact("X"), exact("coef"), exact("intercept"), exact("out"),
-           "n_threads"_a, "linear"_a.none() = nb::none())
+           "n_threads"_a)
       .def("scores", &scores<double>, exact("X"), exact("coef"), exact("intercept"), exact("out"),
-           "n_threads"_a, "linear"_a.none() = nb::none())
+           "n_threads"_a)
+      .def("scores", &scores_and_linear<float>, exact("X"), exact("coef"), exact("intercept"),
+           exact("out"), "n_threads"_a, "linear"_a.none())
+      .def("scores", &scores_and_linear<double>, exact("X"), exact("coef"), exact("intercept"),
+           exact("out"), "n_threads"_a, "linear"_a.none())
       .def_prop_ro("n_outputs",
                    asked<PyModel>([](const auto& model) { return model.n_outputs(); }));
   def_common(nb::class_<PyTableModel>(m, "TableModel"))

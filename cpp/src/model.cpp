@@ -103,7 +103,8 @@ bool Model<T>::run_rows(const Input<T>& X, const Head<T>* head, T* out) const {
   constexpr int64_t slack = 64;  // vectors may read and write past the end
   Buffer<T> x(n_features_ + slack), phases(n_projections_ + 4 * slack);
   Buffer<T> scratch(structure_->row_scratch()), features(head != nullptr ? n_outputs_ : 0);
-  Buffer<T> linear(head != nullptr && head->linear != nullptr ? head->n_scores : 0);
+  Buffer<T> linear;
+  if (head != nullptr && head->linear != nullptr) linear = Buffer<T>(head->n_scores);
   std::fill(x.data() + n_features_, x.data() + x.size(), T(0));
   for (int64_t i = 0; i < X.n_rows; i++) {
     if (!kernels_.copy_row(X, i, x.data())) return false;

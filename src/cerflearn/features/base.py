@@ -296,8 +296,8 @@ class FeatureMap(FrozenArrays, ABC):
         weights = np.ascontiguousarray(coef, dtype=X.dtype)
         biases = np.ascontiguousarray(intercept, dtype=X.dtype)
         out = np.empty((len(X), len(weights)), X.dtype)
-        part = None if linear is None else LinearPart.of(linear).packed(X.dtype)
-        if not model.scores(X, weights, biases, out, n_threads, part):
+        part = () if linear is None else (LinearPart.of(linear).packed(X.dtype),)
+        if not model.scores(X, weights, biases, out, n_threads, *part):
             raise ValueError(NOT_FINITE)
         return out
 
