@@ -66,10 +66,9 @@ def compressed(matrix: NDArray, masks: NDArray) -> tuple[NDArray, NDArray, NDArr
     """Pointers, rows and values of the entries of each column that are in its mask."""
     pointers, rows, values = [0], [], []
     for column in range(matrix.shape[1]):
-        for row in range(matrix.shape[0]):
-            if masks[row, column]:
-                rows.append(row)
-                values.append(matrix[row, column])
+        for row in np.flatnonzero(masks[:, column]):
+            rows.append(row)
+            values.append(matrix[row, column])
         pointers.append(len(rows))
     return (
         np.array(pointers, dtype=np.int64),
@@ -120,12 +119,12 @@ def scores_and_bound(
     case: RandomTables, X: NDArray, bins: NDArray, dtype: str
 ) -> tuple[NDArray, NDArray]:
     """Scores (n_samples, n_scores) for given bins, and bound (ii)."""
-    n_tables = len(case.offsets)
+    n_tables, read = len(case.offsets), np.flatnonzero(case.linear.any(axis=1))
     scores = np.zeros((len(X), case.n_scores), dtype=np.longdouble)
     sizes = np.zeros_like(scores)
     for i in range(len(X)):
         terms = [long(case.tables[k, bins[i, k]]) for k in range(n_tables)]
-        terms += [long(case.linear[d]) * long(X[i, d]) for d in range(case.n_features)]
+        terms += [long(case.linear[d]) * long(X[i, d]) for d in read]
         terms.append(long(case.intercept))
         for term in terms:
             scores[i] += term
