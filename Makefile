@@ -59,8 +59,9 @@ format: $(VENV)/.ready-dev  ## format Python and C++
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CPP)
 
-bench: $(VENV)/.ready-test  ## feature maps against their rivals, one run; writes benchmarks/results/transform.json
+bench: $(VENV)/.ready-test  ## feature maps against their rivals, one run; tables against cosines; writes docs/speed.md
 	$(ENV) $(BIN)/python benchmarks/transform.py
+	$(ENV) $(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/render.py
 
 bench-blocked: $(VENV)/.ready-test  ## blocked CERF against blocked RFF (Table 2); needs CERF_DATA; writes docs/blocked.md and blocked_tables.md

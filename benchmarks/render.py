@@ -1,6 +1,6 @@
 """Put the measured speed into docs/speed.md and cpp/README.md, between their markers.
 
-python benchmarks/render.py            # from benchmarks/results/transform.json
+python benchmarks/render.py            # from transform.json and tables.json in benchmarks/results
 python benchmarks/render.py --check    # fail if a page does not show what was measured
 """
 
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
+import tables as tables_benchmark
+from _markers import fill, write_or_check
+
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "transform.json"
-BEGIN, END = "<!-- speed table -->\n", "<!-- end of speed table -->"
 
 
 def find(rows: list[dict[str, Any]], **wanted: Any) -> dict[str, Any] | None:
@@ -86,25 +87,19 @@ def details(results: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def filled(page: str, table: str) -> str:
-    before, rest = page.split(BEGIN)
-    after = rest.split(END)[1]
-    return f"{before}{BEGIN}{table}\n{END}{after}"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing, compare")
     check = parser.parse_args().check
     results = json.loads(RESULTS.read_text())
-    for page, table in (("docs/speed.md", summary(results)), ("cpp/README.md", details(results))):
+    tables = tables_benchmark.table(json.loads(tables_benchmark.RESULTS.read_text()))
+    for page, texts in (
+        ("docs/speed.md", {"speed table": summary(results), "tables": tables}),
+        ("cpp/README.md", {"speed table": details(results)}),
+    ):
         path = ROOT / page
-        text = path.read_text()
-        wanted = filled(text, table)
-        if check and text != wanted:
-            sys.exit(f"{page} does not show {RESULTS.name}: run python benchmarks/render.py")
-        if not check:
-            path.write_text(wanted)
+        wanted = fill(path.read_text(), texts, page)
+        write_or_check(path, wanted, "render.py", check=check)
 
 
 if __name__ == "__main__":

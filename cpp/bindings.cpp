@@ -17,6 +17,7 @@
 #include "cerf/fma_peak.h"
 #include "cerf/output_memory.h"
 #include "cerf/overlap.h"
+#include "cerf/table_model.h"
 #include "cerf/threads.h"
 
 namespace nb = nanobind;
@@ -32,6 +33,8 @@ template <class T>
 using Output = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 using cerf::require;
 
@@ -56,15 +59,16 @@ const cerf::KernelTable<T>& table_of(const std::string& level) {
   return *table;
 }
 
-// A model of the dtype that was chosen when it was packed.
-class PyModel {
+// A model, or a linear part, of the dtype that was chosen when it was packed.
+template <template <class> class Packed>
+class EitherType {
  public:
   template <class T>
-  explicit PyModel(cerf::Model<T>&& model) : model_(std::move(model)) {}
+  explicit EitherType(Packed<T>&& model) : model_(std::move(model)) {}
 
   template <class T>
-  const cerf::Model<T>& get() const {
-    const auto* model = std::get_if<cerf::Model<T>>(&model_);
+  const Packed<T>& get() const {
+    const auto* model = std::get_if<Packed<T>>(&model_);
     require(model != nullptr, "X has another dtype than the model");
     return *model;
   }
@@ -76,8 +80,11 @@ class PyModel {
   const char* dtype() const { return model_.index() == 0 ? "float32" : "float64"; }
 
  private:
-  std::variant<cerf::Model<float>, cerf::Model<double>> model_;
+  std::variant<Packed<float>, Packed<double>> model_;
 };
+using PyModel = EitherType<cerf::Model>;
+using PyTableModel = EitherType<cerf::TableModel>;
+using PyLinear = EitherType<cerf::Linear>;
 
 template <class T>
 cerf::Input<T> input_of(const Matrix<T>& X, int32_t n_features) {
@@ -106,8 +113,8 @@ bool transform(const PyModel& self, Matrix<T> X, Output<T> out, int n_threads) {
 }
 
 template <class T>
-bool scores(const PyModel& self, Matrix<T> X, RowMajor<T> coef, Vector<T> intercept, Output<T> out,
-            int n_threads) {
+bool scores_and_linear(const PyModel& self, Matrix<T> X, RowMajor<T> coef, Vector<T> intercept,
+                       Output<T> out, int n_threads, const PyLinear* linear) {
   const cerf::Model<T>& model = self.get<T>();
   const cerf::Input<T> input = input_of(X, model.n_features());
   require(size_of(coef, 1) == model.n_outputs(),
@@ -115,9 +122,29 @@ bool scores(const PyModel& self, Matrix<T> X, RowMajor<T> coef, Vector<T> interc
   require(intercept.shape(0) == coef.shape(0), "intercept has another length than coef has rows");
   require(out.shape(0) == X.shape(0) && out.shape(1) == coef.shape(0),
           "out has another shape than (n_samples, n_scores)");
-  const cerf::Head<T> head{coef.data(), intercept.data(), size_of(coef, 0)};
+  const cerf::Head<T> head{.coef = coef.data(),
+                           .intercept = intercept.data(),
+                           .n_scores = size_of(coef, 0),
+                           .linear = linear != nullptr ? &linear->get<T>() : nullptr};
   nb::gil_scoped_release released;
   return model.scores(input, head, out.data(), n_threads);
+}
+
+// An overload of its own: an optional argument would make calls without it slower.
+template <class T>
+bool scores(const PyModel& self, Matrix<T> X, RowMajor<T> coef, Vector<T> intercept, Output<T> out,
+            int n_threads) {
+  return scores_and_linear<T>(self, X, coef, intercept, out, n_threads, nullptr);
+}
+
+template <class T>
+bool table_scores(const PyTableModel& self, Matrix<T> X, Output<T> out, int n_threads) {
+  const cerf::TableModel<T>& model = self.get<T>();
+  const cerf::Input<T> input = input_of(X, model.n_features());
+  require(out.shape(0) == X.shape(0) && size_of(out, 1) == model.n_scores(),
+          "out has another shape than (n_samples, n_scores)");
+  nb::gil_scoped_release released;
+  return model.scores(input, out.data(), n_threads);
 }
 
 cerf::Outputs outputs_of(const Vector<double>& offsets, const Vector<double>& amplitudes,
@@ -177,6 +204,43 @@ PyModel fastfood_model(int64_t n_features, RowMajor<double> signs, RowMajor<doub
   return model_of(map, outputs_of(offsets, amplitudes, n_outputs, paired, false), dtype, level);
 }
 
+PyLinear linear_part(int64_t n_features, Vector<int64_t> pointers, Vector<int32_t> inputs,
+                     Vector<double> values, const std::string& dtype) {
+  const cerf::LinearMap map{.n_inputs = n_features,
+                            .pointers = span_of(pointers),
+                            .inputs = span_of(inputs),
+                            .values = span_of(values)};
+  if (dtype == "float32") return PyLinear(cerf::Linear<float>(map));
+  require(dtype == "float64", "dtype must be 'float32' or 'float64'");
+  return PyLinear(cerf::Linear<double>(map));
+}
+
+PyTableModel table_model(int64_t n_features, Vector<int64_t> mask_pointers,
+                         Vector<int32_t> mask_inputs, Vector<double> values, Vector<double> offsets,
+                         Cube tables, Vector<int64_t> linear_pointers,
+                         Vector<int32_t> linear_inputs, Vector<double> linear_values,
+                         Vector<double> intercept, const std::string& dtype,
+                         const std::string& level) {
+  require(tables.shape(0) == offsets.shape(0) && tables.shape(2) == intercept.shape(0),
+          "tables must be (n_tables, n_bins, n_scores)");
+  const cerf::TableMap map{.mask_pointers = span_of(mask_pointers),
+                           .mask_inputs = span_of(mask_inputs),
+                           .values = span_of(values),
+                           .offsets = span_of(offsets),
+                           .n_bins = size_of(tables, 1),
+                           .tables = {tables.data(), tables.size()},
+                           .linear = {.n_inputs = n_features,
+                                      .pointers = span_of(linear_pointers),
+                                      .inputs = span_of(linear_inputs),
+                                      .values = span_of(linear_values)},
+                           .intercept = span_of(intercept)};
+  if (dtype == "float32") {
+    return PyTableModel(cerf::TableModel<float>(map, table_of<float>(level)));
+  }
+  require(dtype == "float64", "dtype must be 'float32' or 'float64'");
+  return PyTableModel(cerf::TableModel<double>(map, table_of<double>(level)));
+}
+
 template <class T>
 void finish_phases(Matrix<T> phases, Vector<T> offsets, Vector<T> amplitudes, Output<T> out,
                    bool paired, const std::string& level, bool relu) {
@@ -231,6 +295,23 @@ double fma_peak(const std::string& dtype, const std::string& level) {
                             : cerf::fma_peak(table_of<double>(level));
 }
 
+// Answer of a model, or a linear part, of either type.
+template <class Either, class Question>
+auto asked(Question question) {
+  return [question](const Either& self) { return self.ask(question); };
+}
+
+// What models of every kind tell.
+template <class Either>
+nb::class_<Either> def_common(nb::class_<Either> model) {
+  model.def_prop_ro("n_features", asked<Either>([](const auto& m) { return m.n_features(); }))
+      .def_prop_ro("one_row_below", asked<Either>([](const auto& m) { return m.one_row_below(); }))
+      .def_prop_ro("n_bytes", asked<Either>([](const auto& m) { return m.n_bytes(); }))
+      .def_prop_ro("level", asked<Either>([](const auto& m) { return m.level(); }))
+      .def_prop_ro("dtype", &Either::dtype);
+  return model;
+}
+
 std::vector<std::string> levels() {
   std::vector<std::string> names;
   for (int i = 0; i < cerf::n_levels(); i++) names.emplace_back(cerf::level_name(i));
@@ -253,23 +334,29 @@ void bind_training(nb::module_& m);  // bindings_training.cpp
 
 NB_MODULE(_core, m) {
   bind_training(m);
-  const auto asked = [](auto question) {
-    return [question](const PyModel& self) { return self.ask(question); };
-  };
   const auto exact = [](const char* name) { return nb::arg(name).noconvert(); };
-  nb::class_<PyModel>(m, "Model")
+  nb::class_<PyLinear>(m, "LinearPart")
+      .def_prop_ro("n_features", asked<PyLinear>([](const auto& l) { return l.n_features(); }))
+      .def_prop_ro("n_scores", asked<PyLinear>([](const auto& l) { return l.n_scores(); }))
+      .def_prop_ro("dtype", &PyLinear::dtype);
+  def_common(nb::class_<PyModel>(m, "Model"))
       .def("transform", &transform<float>, exact("X"), exact("out"), "n_threads"_a)
       .def("transform", &transform<double>, exact("X"), exact("out"), "n_threads"_a)
       .def("scores", &scores<float>, exact("X"), exact("coef"), exact("intercept"), exact("out"),
            "n_threads"_a)
       .def("scores", &scores<double>, exact("X"), exact("coef"), exact("intercept"), exact("out"),
            "n_threads"_a)
-      .def_prop_ro("n_features", asked([](const auto& model) { return model.n_features(); }))
-      .def_prop_ro("n_outputs", asked([](const auto& model) { return model.n_outputs(); }))
-      .def_prop_ro("one_row_below", asked([](const auto& model) { return model.one_row_below(); }))
-      .def_prop_ro("n_bytes", asked([](const auto& model) { return model.n_bytes(); }))
-      .def_prop_ro("level", asked([](const auto& model) { return model.level(); }))
-      .def_prop_ro("dtype", &PyModel::dtype);
+      .def("scores", &scores_and_linear<float>, exact("X"), exact("coef"), exact("intercept"),
+           exact("out"), "n_threads"_a, "linear"_a.none())
+      .def("scores", &scores_and_linear<double>, exact("X"), exact("coef"), exact("intercept"),
+           exact("out"), "n_threads"_a, "linear"_a.none())
+      .def_prop_ro("n_outputs",
+                   asked<PyModel>([](const auto& model) { return model.n_outputs(); }));
+  def_common(nb::class_<PyTableModel>(m, "TableModel"))
+      .def("scores", &table_scores<float>, exact("X"), exact("out"), "n_threads"_a)
+      .def("scores", &table_scores<double>, exact("X"), exact("out"), "n_threads"_a)
+      .def_prop_ro("n_scores",
+                   asked<PyTableModel>([](const auto& model) { return model.n_scores(); }));
   m.def("dense_model", &dense_model, nb::kw_only(), "frequencies"_a, "offsets"_a, "amplitudes"_a,
         "n_outputs"_a, "paired"_a, "dtype"_a, "level"_a);
   m.def("masked_model", &masked_model, nb::kw_only(), "n_features"_a, "mask_pointers"_a,
@@ -279,6 +366,11 @@ NB_MODULE(_core, m) {
         "gaussian_diag"_a, "permutation"_a, "row_scale"_a, "kept_pointers"_a, "kept_rows"_a,
         nb::arg("centres").none(), "offsets"_a, "amplitudes"_a, "n_outputs"_a, "paired"_a,
         "dtype"_a, "level"_a);
+  m.def("linear_part", &linear_part, nb::kw_only(), "n_features"_a, "pointers"_a, "inputs"_a,
+        "values"_a, "dtype"_a);
+  m.def("table_model", &table_model, nb::kw_only(), "n_features"_a, "mask_pointers"_a,
+        "mask_inputs"_a, "values"_a, "offsets"_a, "tables"_a, "linear_pointers"_a,
+        "linear_inputs"_a, "linear_values"_a, "intercept"_a, "dtype"_a, "level"_a);
   m.def("finish_phases", &finish_phases<float>, exact("phases"), exact("offsets"),
         exact("amplitudes"), exact("out"), "paired"_a, "level"_a, "relu"_a);
   m.def("finish_phases", &finish_phases<double>, exact("phases"), exact("offsets"),

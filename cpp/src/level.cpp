@@ -4,10 +4,12 @@
 #include "kernels/chunked.h"
 #include "kernels/cosine.h"
 #include "kernels/hadamard.h"
+#include "kernels/linear.h"
 #include "kernels/panel.h"
 #include "kernels/row.h"
 #include "kernels/shared.h"
 #include "kernels/sink.h"
+#include "kernels/tables.h"
 
 #define CERF_TEXT_OF(x) #x
 #define CERF_TEXT(x) CERF_TEXT_OF(x)
@@ -63,12 +65,15 @@ constexpr KernelTable<T> make_table() {
           .shared_panel = shared_panel<T>,
           .chunked_panel = chunked_panel<T>,
           .fastfood_panel = fastfood_panel<T>,
+          .linear_panel = linear_panel<T>,
           .copy_row = copy_row<T>,
           .shared_row = shared_row<T>,
           .grouped_row = grouped_row<T>,
           .fastfood_row = fastfood_row<T>,
           .finish_row = finish_row<T>,
           .dot = dot_product<T>,
+          .table_row = table_row<T>,
+          .linear_row = linear_row<T>,
           .cosine = trigonometric<T, false>,
           .sine = trigonometric<T, true>,
           .walsh_hadamard = walsh_hadamard<T>,

@@ -15,6 +15,9 @@ class ReadInputs {
   explicit ReadInputs(int32_t n_features) : n_rows_(n_features) {}
   // Those that some mask names, in order; runs are cut at multiples of `line` inputs.
   ReadInputs(int32_t n_features, std::span<const int32_t> mask_inputs, int32_t line);
+  // Those of a panel, in its rows, and more of them in the rows behind.
+  ReadInputs(const PanelInputs& panel, int32_t n_features, std::span<const int32_t> more,
+             int32_t line);
 
   int32_t row_of(int32_t input) const {
     return rows_.empty() ? input : rows_[static_cast<size_t>(input)];
@@ -31,6 +34,8 @@ class ReadInputs {
   }
 
  private:
+  void cut_runs(int32_t line);
+
   int32_t n_rows_;
   std::vector<int32_t> rows_;  // empty: all inputs are read
   std::vector<InputRun> runs_;

@@ -17,6 +17,12 @@ T to_turns(double radians) {
   return static_cast<T>(static_cast<long double>(radians) / kTwoPi);
 }
 
+// Frequencies and offsets as kernels have them: in turns, or in bins of tables as they are.
+template <class T>
+T packed_phase(double value, const Outputs& outputs) {
+  return outputs.table ? static_cast<T>(value) : to_turns<T>(value);
+}
+
 template <class T>
 Buffer<T> turns_of(std::span<const double> radians) {
   Buffer<T> turns(static_cast<int64_t>(radians.size()));
@@ -25,11 +31,15 @@ Buffer<T> turns_of(std::span<const double> radians) {
 }
 
 // Offsets lose their whole turns: sums that start near zero round less. Only a cosine can spare
-// them: relu maps keep theirs.
+// them: relu maps and tables keep theirs.
 template <class T>
-Buffer<T> offset_turns_of(const Outputs& outputs) {
-  if (outputs.relu) return turns_of<T>(outputs.offsets);
+Buffer<T> packed_offsets_of(const Outputs& outputs) {
   Buffer<T> turns(outputs.n_projections());
+  if (outputs.relu || outputs.table) {
+    std::transform(outputs.offsets.begin(), outputs.offsets.end(), turns.data(),
+                   [&](double offset) { return packed_phase<T>(offset, outputs); });
+    return turns;
+  }
   for (int32_t k = 0; k < outputs.n_projections(); k++) {
     const long double exact = static_cast<long double>(outputs.offsets[size_t(k)]) / kTwoPi;
     turns[k] = static_cast<T>(exact - std::round(exact));

@@ -66,6 +66,23 @@ void check_kept(const FastfoodMap& map, int64_t n_projections) {
   require_below(map.kept_rows, map.padded(), "kept_rows must be below the padded size");
 }
 
+// Pointers of compressed lists, which may be empty, before an entry that they name is read.
+void check_lists(std::span<const int64_t> pointers, int64_t n_lists, int64_t n_entries,
+                 const char* message) {
+  require(length(pointers) == n_lists + 1 && pointers.front() == 0 &&
+              pointers.back() == n_entries && std::is_sorted(pointers.begin(), pointers.end()),
+          message);
+}
+
+void check_ascending(std::span<const int64_t> pointers, std::span<const int32_t> inputs,
+                     const char* message) {
+  for (size_t list = 0; list + 1 < pointers.size(); list++) {
+    for (int64_t i = pointers[list] + 1; i < pointers[list + 1]; i++) {
+      require(inputs[size_t(i - 1)] < inputs[size_t(i)], message);
+    }
+  }
+}
+
 }  // namespace
 
 void require(bool holds, const char* message) {
@@ -141,6 +158,44 @@ void check(const FastfoodMap& map, const Outputs& outputs) {
   require_finite(map.gaussian_diag.values(), "gaussian_diag must be finite");
   require_finite(map.row_scale, "row_scale must be finite");
   if (map.centres) require_finite(map.centres->values(), "centres must be finite");
+}
+
+void check(const LinearMap& map) {
+  check_features(map.n_inputs);
+  require(map.n_scores() >= 0 && map.n_scores() <= kMostScores,
+          "linear_pointers must have between 1 and 2^24 + 1 entries");
+  check_lists(map.pointers, map.n_scores(), length(map.inputs),
+              "linear_pointers must ascend from 0 to the number of linear_inputs");
+  require(map.values.size() == map.inputs.size(),
+          "linear_values and linear_inputs differ in length");
+  require_below(map.inputs, map.n_inputs, "linear_inputs must be below n_features");
+  check_ascending(map.pointers, map.inputs, "the linear_inputs of a score must ascend");
+  require_finite(map.values, "linear_values must be finite");
+}
+
+void check(const TableMap& map) {
+  check(map.linear);
+  const int64_t n_tables = map.n_tables(), n_scores = map.n_scores();
+  require(n_scores == map.linear.n_scores(), "linear_pointers must have n_scores + 1 entries");
+  require(n_tables < kMostProjections, "there must be fewer than 2^30 tables");
+  require(map.n_bins >= 2 && map.n_bins <= kMostBins, "n_bins must be between 2 and 65536");
+  // Rows are padded to at most 16 entries more than there are scores.
+  require(map.n_bins * (n_scores + 16) < (int64_t(1) << 31),
+          "n_bins * (n_scores + 16) must be below 2^31");
+  require(n_scores == 0 ? map.tables.empty()
+                        : length(map.tables) % (map.n_bins * n_scores) == 0 &&
+                              length(map.tables) / (map.n_bins * n_scores) == n_tables,
+          "tables must be (n_tables, n_bins, n_scores)");
+  check_lists(
+      map.mask_pointers, n_tables, length(map.mask_inputs),
+      "mask_pointers must ascend from 0 to the number of mask_inputs, n_tables + 1 entries");
+  require(map.values.size() == map.mask_inputs.size(), "values and mask_inputs differ in length");
+  require_below(map.mask_inputs, map.n_features(), "mask_inputs must be below n_features");
+  check_ascending(map.mask_pointers, map.mask_inputs, "the inputs of a mask must be ascending");
+  require_finite(map.values, "values must be finite");
+  require_finite(map.offsets, "offsets must be finite");
+  require_finite(map.tables, "tables must be finite");
+  require_finite(map.intercept, "intercept must be finite");
 }
 
 }  // namespace cerf

@@ -12,5 +12,6 @@ int main() {
   test_dense();
   test_masked();
   test_fastfood();
+  test_tables();
   return expectations::summary();
 }

@@ -8,3 +8,4 @@ void test_kernels();
 void test_dense();
 void test_masked();
 void test_fastfood();
+void test_tables();

@@ -149,7 +149,7 @@ def test_sparse_input_is_read_in_blocks_that_do_not_change_the_bits(feature_map,
         X = sp.csr_array(thinned(rows(150), density))
         whole = feature_map.transform_sparse(X)
         with monkeypatch.context() as patch:
-            patch.setattr("cerflearn.features.sparse._DENSE_AT_ONCE", 7 * N_FEATURES)
+            patch.setattr("cerflearn.features.sparse.DENSE_AT_ONCE", 7 * N_FEATURES)
             np.testing.assert_array_equal(feature_map.transform_sparse(X), whole)
             np.testing.assert_array_equal(feature_map.transform_sparse(X, n_threads=2), whole)
 

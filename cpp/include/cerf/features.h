@@ -6,20 +6,23 @@
 
 #include "cerf/buffer.h"
 #include "cerf/kernel_table.h"
+#include "cerf/linear.h"
 #include "cerf/maps.h"
 
 namespace cerf {
 
 template <class T>
 class Structure;
+template <class T>
+struct Panel;
 
 template <class T>
 struct Head {
-  const T* coef;       // (n_scores, n_outputs)
-  const T* intercept;  // (n_scores,)
-  int64_t n_scores;    // at most kMostScores
+  const T* coef;                      // (n_scores, n_outputs)
+  const T* intercept;                 // (n_scores,)
+  int64_t n_scores;                   // at most kMostScores
+  const Linear<T>* linear = nullptr;  // of as many inputs and scores, or none
 };
-constexpr int64_t kMostScores = int64_t(1) << 24;
 
 // Thread-safe: calls may run side by side. The result does not depend on `n_threads`: rows form a
 // fixed grid of panels and a row's arithmetic does not depend on its place in the panel.
@@ -34,7 +37,7 @@ class Model {
 
   // NumPy: out = features of X, C order. False, with `out` undefined, if X is not finite.
   bool transform(const Input<T>& X, T* out, int n_threads) const;
-  // NumPy: out = features(X) @ coef.T + intercept.
+  // NumPy: out = features(X) @ coef.T + intercept, and + X @ linear if there is a linear part.
   bool scores(const Input<T>& X, const Head<T>& head, T* out, int n_threads) const;
 
   int32_t n_features() const { return n_features_; }
@@ -49,8 +52,7 @@ class Model {
   bool run(const Input<T>& X, const Head<T>* head, T* out, int n_threads) const;
   bool run_rows(const Input<T>& X, const Head<T>* head, T* out) const;
   bool run_batch(const Input<T>& X, const Head<T>* head, T* out, int n_threads) const;
-  void run_panels(Batch& batch, Workspace& space) const;
-  bool run_panel(const Batch& batch, int64_t panel, bool is_last, Workspace& space) const;
+  void run_panel(const Batch& batch, const Panel<T>& panel, Workspace& space) const;
 
   std::unique_ptr<Structure<T>> structure_;
   int32_t n_features_, n_projections_, n_outputs_;

@@ -21,6 +21,10 @@ struct KernelTable {
   void (*chunked_panel)(const ChunkedLayout<T>&, const T* panel, T* partial, Sink<T>&);
   void (*fastfood_panel)(const FastfoodLayout<T>&, const T* panel, T* scratch, Sink<T>&);
 
+  // scores[o * width + s] = linear part of score o of sample s; `rows` as in PanelInputs.
+  void (*linear_panel)(const LinearLayout<T>&, const int32_t* rows, const T* panel, int32_t width,
+                       T* scores);
+
   // One-row form: phases of one sample, without the offsets.
   bool (*copy_row)(const Input<T>& X, int64_t row, T* x);
   void (*shared_row)(const RowSharedLayout<T>&, const T* x, T* phases);
@@ -31,6 +35,10 @@ struct KernelTable {
   void (*finish_row)(const T* phases, const T* offsets, const T* amplitudes, int32_t n_projections,
                      int32_t n_outputs, bool paired, bool relu, T* out);
   T (*dot)(const T* a, const T* b, int32_t n);
+  // sums[o] = sum over the tables of the entry o in the row that the phase names; `places` is
+  // scratch of n_tables + kTablePadding, and so long are the phases.
+  void (*table_row)(const TableLayout<T>&, const T* phases, int32_t* places, T* sums);
+  void (*linear_row)(const LinearLayout<T>&, const T* x, T* scores);
 
   // For tests and for the benchmark.
   void (*cosine)(const T* phases, T* out, int64_t n);

@@ -116,8 +116,30 @@ struct RowGroupedLayout {
   const T* weights;  // group * entry
 };
 
+// Sparse linear part: score o has the terms values[i] * x[inputs[i]] for i from pointers[o] to
+// pointers[o + 1].
+template <class T>
+struct LinearLayout {
+  int32_t n_scores;
+  const int64_t* pointers;
+  const int32_t* inputs;
+  const T* values;
+};
+
+// Tables of scores by bin. A row has the scores of one bin, zeros behind them: row_size is 1 for
+// one score, else a multiple of 16 bytes and, from one narrow vector on, of a narrow vector.
+// n_bins * row_size is below 2^31, so that an int32 addresses every element of a table.
+template <class T>
+struct TableLayout {
+  int32_t n_tables, n_bins, row_size;
+  const T* offsets;  // (n_tables,), in bins, and kTablePadding zeros
+  const T* tables;   // (n_tables, n_bins, row_size), 64-byte aligned
+};
+constexpr int kTablePadding = 64;
+
 // Where finished features go. Kernels write rows of `width` samples into `rows`; a full buffer is
 // either transposed into `out` or multiplied into `scores` (the features are then never stored).
+// With tables, `rows` holds places in them, int32, and the rows found there are added to `sums`.
 template <class T>
 struct Sink {
   T* rows;  // (capacity, width), 64-byte aligned
@@ -130,7 +152,9 @@ struct Sink {
   bool past_caches;  // lines of the output are aligned, and too many for the caches
   const T* coef;     // (n_scores, n_outputs) or null
   int32_t n_scores;
-  T* scores;  // (n_scores, width)
+  T* scores;                     // (n_scores, width)
+  const TableLayout<T>* tables;  // or null
+  T* sums;                       // (width, tables->row_size)
   // The next panel's rows of X are brought closer while this panel is computed.
   const char* next_input;
   int64_t prefetch_bytes;  // a projection

@@ -1,9 +1,10 @@
 // From phases to results: cosine or positive part, amplitude, and either whole cache lines of the
-// output or partial scores.
+// output or partial scores; or from phases to rows of tables, and their sums.
 #pragma once
 
 #include "kernels/cosine.h"
 #include "kernels/relu.h"
+#include "kernels/tables.h"
 #include "kernels/vector.h"
 
 namespace cerf::CERF_LEVEL {
@@ -83,7 +84,9 @@ void score_rows(const Sink<T>& sink, int32_t n_rows) {
 // Hands on the first `n_rows` filled rows; the rest move to the front.
 template <class T>
 void pass_on(Sink<T>& sink, int32_t n_rows) {
-  if (sink.out == nullptr) {
+  if (sink.tables != nullptr) {
+    add_table_rows(sink, n_rows);
+  } else if (sink.out == nullptr) {
     if (sink.width == kPanelWidth<T>) {
       score_rows<T, 4, kVectorBytes == 64 ? 4 : 2, kVectorBytes>(sink, n_rows);
     } else {
@@ -144,6 +147,11 @@ CERF_INLINE void emit(const Sink<T>& sink, int32_t slot, int32_t sample, T ampli
     T* row = sink.rows + (sink.filled + slot) * sink.width + sample;
     CERF_UNROLL for (int v = 0; v < V; v++) {
       store<T, B>(row + v * w, positive_part<T, B>(phases[v]) * a);
+    }
+  } else if (sink.tables != nullptr) {
+    int32_t* places = places_of_row(sink, sink.filled + slot) + sample;
+    CERF_UNROLL for (int v = 0; v < V; v++) {
+      store_places<T, B>(*sink.tables, phases[v], places + v * w);
     }
   } else {
     T* row = sink.rows + (sink.filled + slot) * sink.width + sample;

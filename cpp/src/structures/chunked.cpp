@@ -14,8 +14,8 @@ class ChunkedStructure final : public Structure<T> {
       : kernels_(kernels),
         read_(static_cast<int32_t>(map.n_features()), map.mask_inputs, kLineInputs<T>),
         n_projections_(outputs.n_projections()),
-        offsets_(offset_turns_of<T>(outputs)) {
-    collect_projections(map);
+        offsets_(packed_offsets_of<T>(outputs)) {
+    collect_projections(map, outputs);
     pack_chunks();
     pack_groups(static_cast<int32_t>(map.group_size));
   }
@@ -57,7 +57,7 @@ class ChunkedStructure final : public Structure<T> {
     T weight;
   };
 
-  void collect_projections(const MaskedMap& map) {
+  void collect_projections(const MaskedMap& map, const Outputs& outputs) {
     projections_.resize(static_cast<size_t>(n_projections_));
     const double* values = map.values.data();
     for (size_t m = 0; m + 1 < map.mask_pointers.size(); m++) {
@@ -66,7 +66,8 @@ class ChunkedStructure final : public Structure<T> {
       for (int64_t i = begin; i < end; i++) {
         for (int64_t k = first; k < last; k++) {
           projections_[static_cast<size_t>(k)].push_back(
-              {.input = map.mask_inputs[static_cast<size_t>(i)], .weight = to_turns<T>(*values++)});
+              {.input = map.mask_inputs[static_cast<size_t>(i)],
+               .weight = packed_phase<T>(*values++, outputs)});
         }
       }
     }

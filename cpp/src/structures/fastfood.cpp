@@ -12,7 +12,7 @@ class FastfoodStructure final : public Structure<T> {
         signs_(copy_of<T>(map.signs.values())),
         gaussian_diag_(copy_of<T>(map.gaussian_diag.values())),
         row_scale_(turns_of<T>(map.row_scale)),
-        offsets_(offset_turns_of<T>(outputs)),
+        offsets_(packed_offsets_of<T>(outputs)),
         permutation_(copy_of<int32_t>(map.permutation.values())),
         kept_rows_(copy_of<int32_t>(map.kept_rows)),
         kept_pointers_(copy_of<int64_t>(map.kept_pointers)) {

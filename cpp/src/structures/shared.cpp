@@ -40,8 +40,8 @@ class SharedStructure final : public Structure<T> {
       : kernels_(kernels),
         read_(view.dense() ? ReadInputs(view.n_features)
                            : ReadInputs(view.n_features, view.inputs(), kLineInputs<T>)),
-        offsets_(offset_turns_of<T>(outputs)) {
-    pack_steps(view);
+        offsets_(packed_offsets_of<T>(outputs)) {
+    pack_steps(view, outputs);
     pack_row_source(view);
   }
 
@@ -74,7 +74,7 @@ class SharedStructure final : public Structure<T> {
 
  private:
   // 16 projections become steps of 6, 5 and 5 rather than 6, 6 and 4.
-  void pack_steps(const MaskView& view) {
+  void pack_steps(const MaskView& view, const Outputs& outputs) {
     int64_t n_weights = 0, n_rows = 0;
     for (int32_t m = 0; m < view.n_masks; m++) {
       const int32_t n_inputs = view.n_inputs(m), count = view.count(m);
@@ -92,7 +92,7 @@ class SharedStructure final : public Structure<T> {
       if (!view.dense()) n_rows += n_inputs;
     }
     weights_ = Buffer<T>(n_weights);
-    pack_weights(view);
+    pack_weights(view, outputs);
     if (!view.dense()) {
       rows_ = Buffer<uint32_t>(n_rows + kPrefetchRows);
       for (int64_t i = 0; i < n_rows; i++) {
@@ -102,7 +102,7 @@ class SharedStructure final : public Structure<T> {
     }
   }
 
-  void pack_weights(const MaskView& view) {
+  void pack_weights(const MaskView& view, const Outputs& outputs) {
     size_t s = 0;
     const double* values = view.values;
     for (int32_t m = 0; m < view.n_masks; m++) {
@@ -113,7 +113,7 @@ class SharedStructure final : public Structure<T> {
         for (int32_t i = 0; i < n_inputs; i++) {
           for (int32_t f = 0; f < size; f++) {
             weights[static_cast<int64_t>(i) * size + f] =
-                to_turns<T>(values[static_cast<int64_t>(i) * count + at + f]);
+                packed_phase<T>(values[static_cast<int64_t>(i) * count + at + f], outputs);
           }
         }
       }

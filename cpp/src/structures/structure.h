@@ -1,4 +1,4 @@
-// The linear part of a map: how phases come from inputs. One structure a file beside this one.
+// The projections of a map: how phases come from inputs. One structure a file beside this one.
 #pragma once
 
 #include <algorithm>

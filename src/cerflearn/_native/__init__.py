@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from cerflearn._native import _core
 from cerflearn._native._core import (
+    LinearPart,
     Model,
+    TableModel,
     TrainingNetwork,
     cosine_turns,
     dense_model,
@@ -26,15 +28,19 @@ from cerflearn._native._core import (
     kept_output_bytes,
     kept_output_limit,
     levels,
+    linear_part,
     masked_model,
     set_kept_output_limit,
     set_num_threads,
     sine_turns,
+    table_model,
     walsh_hadamard,
 )
 
 __all__ = [
+    "LinearPart",
     "Model",
+    "TableModel",
     "TrainingNetwork",
     "available_cores",
     "backend_info",
@@ -49,10 +55,12 @@ __all__ = [
     "kept_output_bytes",
     "kept_output_limit",
     "levels",
+    "linear_part",
     "masked_model",
     "set_kept_output_limit",
     "set_num_threads",
     "sine_turns",
+    "table_model",
     "use_level",
     "walsh_hadamard",
 ]

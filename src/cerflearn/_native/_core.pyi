@@ -48,12 +48,53 @@ class Model:
         intercept: FloatArray,
         out: FloatArray,
         n_threads: int,
+        linear: LinearPart | None = None,
         /,
     ) -> bool:
         """``out[:] = features(X) @ coef.T + intercept`` without materialising the features.
 
         coef (n_scores, n_outputs) C-contiguous, intercept (n_scores,), out (n_samples, n_scores);
-        at most 2^24 scores. ``out`` must not share memory with any of the others.
+        at most 2^24 scores. ``out`` must not share memory with any of the others. ``linear``, of
+        the model's dtype, inputs and as many scores, adds ``X @ linear``.
+        """
+
+class LinearPart:
+    """A sparse matrix (n_features, n_scores) that scores add as ``X @ linear``, for one dtype."""
+
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def n_scores(self) -> int: ...
+    @property
+    def dtype(self) -> str: ...
+
+class TableModel:
+    """Packed tables and linear part, for one dtype and one instruction-set level.
+
+    Calls release the GIL, may run side by side and give the same bits for any ``n_threads``.
+    """
+
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def n_scores(self) -> int: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def level(self) -> str: ...
+    @property
+    def one_row_below(self) -> int:
+        """Calls with fewer rows take the one-row form; its last bits differ from the batch form."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of packed numbers."""
+
+    def scores(self, X: FloatArray, out: FloatArray, n_threads: int, /) -> bool:
+        """``out[:] = scores of X``; X of any strides, out (n_samples, n_scores) C-contiguous.
+
+        Returns False, with ``out`` undefined, if X holds NaN or infinity; raises ValueError if
+        ``out`` may share memory with X.
         """
 
 def dense_model(
@@ -120,6 +161,41 @@ def fastfood_model(
     row_scale, offsets and amplitudes have one entry a kept projection. ``centres[j] @ x``
     (n_blocks, n_features) is added to each phase of block j. H is the unnormalised
     Walsh-Hadamard matrix in natural (Sylvester) order: ``scipy.linalg.hadamard(d)``.
+    """
+
+def linear_part(
+    *,
+    n_features: int,
+    pointers: NDArray[np.int64],
+    inputs: NDArray[np.int32],
+    values: Float64Array,
+    dtype: str,
+) -> LinearPart:
+    """Score o adds ``values[i] * x[inputs[i]]`` for i in ``range(pointers[o], pointers[o + 1])``.
+
+    Inputs of a score ascend; it may have none.
+    """
+
+def table_model(
+    *,
+    n_features: int,
+    mask_pointers: NDArray[np.int64],
+    mask_inputs: NDArray[np.int32],
+    values: Float64Array,
+    offsets: Float64Array,
+    tables: Float64Array,
+    linear_pointers: NDArray[np.int64],
+    linear_inputs: NDArray[np.int32],
+    linear_values: Float64Array,
+    intercept: Float64Array,
+    dtype: str,
+    level: str,
+) -> TableModel:
+    """``intercept + X @ linear + sum of tables[k, clip(floor(u[k]), 0, n_bins - 1)]``.
+
+    ``u[k]`` is ``offsets[k]`` and the sum of ``values[i] * x[mask_inputs[i]]`` for i in
+    ``range(mask_pointers[k], mask_pointers[k + 1])``, in bins; NaN (where infinities of both signs
+    meet) is bin 0. tables (n_tables, n_bins, n_scores); the linear part as in :func:`linear_part`.
     """
 
 def finish_phases(

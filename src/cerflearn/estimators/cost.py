@@ -26,7 +26,7 @@ def cost(estimator: BaseEstimator) -> Cost:
     Returns
     -------
     Cost
-        With ``macs``, ``trig``, ``n_parameters`` and ``n_bytes``. Costs can be added.
+        With ``macs``, ``trig``, ``n_parameters``, ``n_bytes`` and ``lookups``. Costs can be added.
 
     See Also
     --------
@@ -57,7 +57,7 @@ def cost(estimator: BaseEstimator) -> Cost:
     >>> X = np.random.default_rng(0).normal(size=(60, 5))
     >>> model = make_pipeline(RandomFourierFeatures(n_components=40), RidgeClassifier())
     >>> cost(model.fit(X, X[:, 0] > 0))
-    Cost(macs=140, trig=40, n_parameters=142, n_bytes=568)
+    Cost(macs=140, trig=40, n_parameters=142, n_bytes=568, lookups=0)
     """
     if hasattr(estimator, "fit"):
         check_is_fitted(estimator)

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cerflearn import _native
 from cerflearn._typing import BoolArray, Float64Array, FloatArray, IntArray
 from cerflearn.features.cost import Cost, stored_cost
+from cerflearn.features.frozen import (
+    LARGEST_SINGLE,
+    NOT_FINITE,
+    FrozenArrays,
+    check_float,
+    frozen,
+)
+from cerflearn.features.linear import LinearPart
 from cerflearn.features.sparse import transform_sparse
-
-_Derived = TypeVar("_Derived")
-
-_LARGEST_SINGLE = float(np.finfo(np.float32).max)
-
-_NOT_FINITE = "X contains NaN or infinity; impute or drop such values before the transform."
-
 
 MOST_VALUES = 2**28
 """Stored numbers of the largest map that is drawn: 2 GiB in float64."""
@@ -91,15 +91,8 @@ def draw_offsets(n_projections: int, paired: bool, rng: np.random.Generator) -> 
     return rng.uniform(0.0, 2.0 * np.pi, n_projections)
 
 
-def frozen(array: ArrayLike, dtype: Any) -> NDArray[Any]:
-    """C-contiguous read-only view of ``array``; the caller's array keeps its own flags."""
-    view = np.ascontiguousarray(array, dtype=dtype).view()
-    view.setflags(write=False)
-    return view
-
-
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class FeatureMap(ABC):
+class FeatureMap(FrozenArrays, ABC):
     r"""Random Fourier features :math:`a_k \cos(\omega_k^\top x + b_k)` (Eq. 1).
 
     Paired maps have two columns a projection: column 2 k is the cosine and column 2 k + 1 the
@@ -123,7 +116,6 @@ class FeatureMap(ABC):
     amplitudes: Float64Array
     n_outputs: int
     paired: bool
-    _cache: dict[Any, Any] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._freeze("offsets", np.float64)
@@ -134,22 +126,12 @@ class FeatureMap(ABC):
         if self.n_outputs not in ((2 * n, 2 * n - 1) if self.paired else (n,)):
             raise ValueError(f"{n} projections cannot have n_outputs={self.n_outputs} columns.")
 
-    def _freeze(self, name: str, dtype: Any) -> None:
-        object.__setattr__(self, name, frozen(getattr(self, name), dtype))
-
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}(n_features={self.n_features}, "
             f"n_projections={self.n_projections}, n_outputs={self.n_outputs}, "
             f"paired={self.paired}{', relu=True' if self.relu else ''})"
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_cache"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _cache={})
-        self.__post_init__()  # the read-only flag does not survive copies and pickles
 
     @property
     @abstractmethod
@@ -203,21 +185,14 @@ class FeatureMap(ABC):
     def _structure_cost(self) -> Cost:
         """Cost of the phases alone."""
 
-    def _derived(self, key: Any, make: Callable[[], _Derived]) -> _Derived:
-        value: _Derived | None = self._cache.get(key)
-        if value is None:  # two threads may both make it; all see the one stored first
-            value = self._cache.setdefault(key, make())
-        return value
-
     def model(self, dtype: np.dtype[Any]) -> _native.Model:
         """Packed weights for float32 or float64 and the instruction-set level in use."""
         level = _native.current_level()
         model: _native.Model | None = self._cache.get((dtype.char, level))
         if model is None:
-            if dtype not in (np.float32, np.float64):
-                raise ValueError(f"X of dtype {dtype} must be converted to float32 or float64.")
+            check_float(dtype)
             largest = self._largest_frequency()
-            if dtype == np.float32 and not largest < _LARGEST_SINGLE:
+            if dtype == np.float32 and not largest < LARGEST_SINGLE:
                 raise ValueError(
                     f"Frequencies of up to {largest:.2g} are beyond single precision: scale X, or "
                     "pass it in float64."
@@ -272,7 +247,7 @@ class FeatureMap(ABC):
         """
         out = self.transform_if_finite(X, n_threads)
         if out is None:
-            raise ValueError(_NOT_FINITE)
+            raise ValueError(NOT_FINITE)
         return out
 
     def transform_batch(self, X: Float64Array) -> Float64Array:
@@ -288,9 +263,15 @@ class FeatureMap(ABC):
         return features
 
     def scores(
-        self, X: FloatArray, coef: FloatArray, intercept: FloatArray, *, n_threads: int = 1
+        self,
+        X: FloatArray,
+        coef: FloatArray,
+        intercept: FloatArray,
+        *,
+        n_threads: int = 1,
+        linear: LinearPart | Float64Array | None = None,
     ) -> FloatArray:
-        """``transform(X) @ coef.T + intercept`` without storing the features.
+        """``transform(X) @ coef.T + X @ linear + intercept`` without storing the features.
 
         Parameters
         ----------
@@ -300,6 +281,9 @@ class FeatureMap(ABC):
             Weights of a linear head.
         intercept : ndarray of shape (n_scores,)
             Biases of it.
+        linear : LinearPart or ndarray of shape (n_features, n_scores), optional
+            Linear part; one that is used again is better given as a
+            :class:`~cerflearn.features.linear.LinearPart`, which is compressed once.
 
         Returns
         -------
@@ -312,8 +296,9 @@ class FeatureMap(ABC):
         weights = np.ascontiguousarray(coef, dtype=X.dtype)
         biases = np.ascontiguousarray(intercept, dtype=X.dtype)
         out = np.empty((len(X), len(weights)), X.dtype)
-        if not model.scores(X, weights, biases, out, n_threads):
-            raise ValueError(_NOT_FINITE)
+        part = () if linear is None else (LinearPart.of(linear).packed(X.dtype),)
+        if not model.scores(X, weights, biases, out, n_threads, *part):
+            raise ValueError(NOT_FINITE)
         return out
 
     def transform_sparse(self, X: Any, *, n_threads: int = 1) -> FloatArray:
@@ -325,7 +310,7 @@ class FeatureMap(ABC):
         """
         out = transform_sparse(self, X, n_threads)
         if out is None:
-            raise ValueError(_NOT_FINITE)
+            raise ValueError(NOT_FINITE)
         return out
 
     def select(self, projections: ArrayLike, n_outputs: int | None = None) -> Self:
@@ -375,16 +360,6 @@ class FeatureMap(ABC):
     def with_amplitudes(self, amplitudes: ArrayLike) -> Self:
         """Map with other amplitudes (n_projections,)."""
         return replace(self, amplitudes=np.asarray(amplitudes, dtype=np.float64))
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything the map is made of, by name; numbers are arrays of no dimension."""
-        return {f.name: np.asarray(getattr(self, f.name)) for f in fields(self) if f.init}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Map from the result of :meth:`to_arrays`."""
-        values: dict[str, Any] = {n: a.item() if a.ndim == 0 else a for n, a in arrays.items()}
-        return cls(**values)
 
     def cost(self) -> Cost:
         """MACs, cosines and sines, stored parameters and bytes for one sample."""

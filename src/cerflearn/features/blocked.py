@@ -15,12 +15,12 @@ from cerflearn.features.base import (
     FeatureMap,
     draw_offsets,
     equal_amplitudes,
-    frozen,
     projections_for,
     runs_of,
 )
 from cerflearn.features.cost import Cost, fastfood_macs, stored_cost
 from cerflearn.features.fastfood import FastfoodBlocks, draw_blocks, materialise, padded_size
+from cerflearn.features.frozen import frozen
 from cerflearn.spectral import SpectralLaw
 
 _MATERIALISED_SIZE = 32  # up to this padded size the dense kernel is as quick as the transform

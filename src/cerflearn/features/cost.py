@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 BYTES_PER_NUMBER = 4
 """Bytes of a stored value (float32) or index (int32) of a deployed model."""
+
+
+Storage: TypeAlias = Literal["float32", "int16", "int8"]
+"""How a deployed model stores weights and tables."""
+
+BYTES_PER_VALUE: dict[str, int] = {"float32": 4, "int16": 2, "int8": 1}
+"""Bytes of a stored weight, by storage."""
 
 
 @dataclass(frozen=True)
@@ -16,8 +24,8 @@ class Cost:
     Attributes
     ----------
     macs : int
-        Multiply-accumulates. An addition of a Fastfood transform counts as one; biases, offsets
-        and amplitudes are free.
+        Multiply-accumulates. An addition of a Fastfood transform, or of an entry of a table to a
+        score, counts as one; biases, offsets and amplitudes are free.
     trig : int
         Cosines and sines.
     n_parameters : int
@@ -26,17 +34,21 @@ class Cost:
     n_bytes : int
         4 bytes for each parameter (float32) and for each index (int32) that it stores beside
         them: the inputs of the masks and the two pointer lists, the permutations, the kept rows.
+        Of tables what :func:`stored_bytes` counts.
+    lookups : int
+        Rows of tables that are looked up: one for each table.
 
     Examples
     --------
     >>> Cost(macs=800, trig=20) + Cost(macs=40)
-    Cost(macs=840, trig=20, n_parameters=0, n_bytes=0)
+    Cost(macs=840, trig=20, n_parameters=0, n_bytes=0, lookups=0)
     """
 
     macs: int = 0
     trig: int = 0
     n_parameters: int = 0
     n_bytes: int = 0
+    lookups: int = 0
 
     def __add__(self, other: Cost) -> Cost:
         if not isinstance(other, Cost):
@@ -46,6 +58,7 @@ class Cost:
             self.trig + other.trig,
             self.n_parameters + other.n_parameters,
             self.n_bytes + other.n_bytes,
+            self.lookups + other.lookups,
         )
 
 
@@ -91,3 +104,89 @@ def fastfood_macs(
     first = size * levels + size
     second = size * levels + 2 * size
     return (1 if shared_signs else n_blocks) * first + n_blocks * second + n_centre_inputs
+
+
+def table_macs(n_values: int, n_tables: int, n_scores: int) -> int:
+    """MACs of tables: the inputs of each, and an addition for each table and score."""
+    return n_values + n_tables * n_scores
+
+
+@dataclass(frozen=True)
+class StoredArray:
+    """Sizes of an array that a deployed model stores: of weights, tables, a head, a linear part.
+
+    Attributes
+    ----------
+    n_values : int
+        Numbers.
+    n_indices : int, default=0
+        Inputs that are named beside them; none if the array is dense.
+    n_pointers : int, default=0
+        Entries of the lists of where the inputs of a mask, or of a score, start.
+    """
+
+    n_values: int
+    n_indices: int = 0
+    n_pointers: int = 0
+
+
+def compressed_array(n_values: int, n_lists: int, n_inputs: int) -> StoredArray:
+    """Sizes of ``n_lists`` lists of inputs and values; without indices if all have all inputs.
+
+    Examples
+    --------
+    >>> compressed_array(30, 4, 10)
+    StoredArray(n_values=30, n_indices=30, n_pointers=5)
+    >>> compressed_array(40, 4, 10)
+    StoredArray(n_values=40, n_indices=0, n_pointers=0)
+    """
+    if n_values in (0, n_lists * n_inputs):
+        return StoredArray(n_values)
+    return StoredArray(n_values, n_values, n_lists + 1)
+
+
+def stored_bytes(
+    storage: Storage, *, n_features: int, arrays: Sequence[StoredArray], n_biases: int
+) -> int:
+    """Bytes of constant data of a deployed predictor: the only place with rules for them.
+
+    Values take 4, 2 or 1 bytes (float32, int16, int8) and, as integers, one scale of 4 bytes an
+    array that is not empty. Offsets and intercepts take 4 bytes, since sums have 32 bits. Indices
+    of inputs take 1 byte up to 256 inputs, 2 up to 65,536, else 4; pointers 2 bytes into fewer than
+    65,536 indices, else 4.
+
+    Parameters
+    ----------
+    storage : {"float32", "int16", "int8"}
+        How values are stored.
+    n_features : int
+        Inputs of the predictor.
+    arrays : sequence of StoredArray
+        Weights, tables, head and linear part.
+    n_biases : int
+        Offsets and intercepts.
+
+    Examples
+    --------
+    >>> weights, tables = compressed_array(30, 4, 10), StoredArray(4 * 64 * 3)
+    >>> stored_bytes("float32", n_features=10, arrays=[weights, tables], n_biases=7)
+    3260
+    >>> stored_bytes("int8", n_features=10, arrays=[weights, tables], n_biases=7)
+    874
+    """
+    if storage not in BYTES_PER_VALUE:
+        known = ", ".join(repr(name) for name in BYTES_PER_VALUE)
+        raise ValueError(f"storage={storage!r} is not valid: pass one of {known}.")
+    per_index = _bytes_to_number(n_features)
+    n_bytes = BYTES_PER_NUMBER * n_biases
+    for array in arrays:
+        n_bytes += BYTES_PER_VALUE[storage] * array.n_values + per_index * array.n_indices
+        n_bytes += max(2, _bytes_to_number(array.n_indices + 1)) * array.n_pointers
+        if storage != "float32" and array.n_values > 0:
+            n_bytes += BYTES_PER_NUMBER
+    return n_bytes
+
+
+def _bytes_to_number(n: int) -> int:
+    """Bytes of an unsigned integer below n: 1, 2 or 4."""
+    return 1 if n <= 2**8 else 2 if n <= 2**16 else 4

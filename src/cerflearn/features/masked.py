@@ -20,7 +20,7 @@ from cerflearn.features.base import (
     projections_for,
     runs_of,
 )
-from cerflearn.features.cost import Cost, masked_macs, stored_cost
+from cerflearn.features.cost import Cost, StoredArray, masked_macs, stored_cost
 from cerflearn.features.masks import MaskSet, mask_scale
 from cerflearn.spectral import Cauchy, Gaussian, Laplace, SpectralLaw, StudentT
 
@@ -161,6 +161,18 @@ class MaskedMap(FeatureMap):
         )
         n_indices = len(self.mask_inputs) + 2 * len(self.mask_pointers)
         return stored_cost(macs=macs, n_parameters=len(self.values), n_indices=n_indices)
+
+    def stored_array(self) -> StoredArray:
+        """Sizes of what a deployed model stores of the frequencies.
+
+        Nothing beside them if every projection reads every input; the projections of masks are
+        listed only if some mask has several.
+        """
+        if len(self.values) == self.n_inputs * self.n_projections:
+            return StoredArray(len(self.values))
+        n_lists = 2 if self.n_masks < self.n_projections else 1
+        n_pointers = n_lists * len(self.mask_pointers)
+        return StoredArray(len(self.values), len(self.mask_inputs), n_pointers)
 
 
 def _layout(

@@ -14,7 +14,9 @@ from cerflearn._typing import FloatArray
 if TYPE_CHECKING:
     from cerflearn.features.base import FeatureMap
 
-_DENSE_AT_ONCE = 2**20  # of a dense copy of rows, or of phases: 4 or 8 MB a thread
+DENSE_AT_ONCE = 2**20
+"""Numbers of a dense copy of rows, or of phases: 4 or 8 MB a thread."""
+
 # In units of a multiply-accumulate of the native kernel: one of SciPy's product, which is more than
 # ten where the frequencies exceed the cache, and making one input dense.
 _PRODUCT_COST, _DENSE_COST = 16.0, 8.0
@@ -28,13 +30,13 @@ def transform_sparse(feature_map: FeatureMap, X: Any, n_threads: int) -> FloatAr
         raise ValueError(f"X has {n_features} features, the map {feature_map.n_features}.")
     out = _native.empty_output(n_samples, feature_map.n_outputs, X.dtype)
     if _product_is_quicker(feature_map, X):
-        blocks = _row_blocks(n_samples, _DENSE_AT_ONCE // feature_map.n_projections)
+        blocks = row_blocks(n_samples, DENSE_AT_ONCE // feature_map.n_projections)
         finite = all(_run_product(feature_map, X[rows], out[rows]) for rows in blocks)
     else:
         model = feature_map.model(X.dtype)
-        n_rows = _DENSE_AT_ONCE // n_features * max(1, n_threads)
+        n_rows = DENSE_AT_ONCE // n_features * max(1, n_threads)
         # With fewer rows the core sums in another order, which would change the bits.
-        blocks = _row_blocks(n_samples, max(n_rows, model.one_row_below))
+        blocks = row_blocks(n_samples, max(n_rows, model.one_row_below))
         finite = all(model.transform(X[rows].toarray(), out[rows], n_threads) for rows in blocks)
     return out if finite else None
 
@@ -62,7 +64,7 @@ def _run_product(feature_map: FeatureMap, block: Any, out: FloatArray) -> bool:
     return True
 
 
-def _row_blocks(n_samples: int, n_rows: int) -> list[slice]:
+def row_blocks(n_samples: int, n_rows: int) -> list[slice]:
     """Slices of nearly equal length and of ``n_rows`` at least, if there are as many."""
     n_blocks = max(1, n_samples // max(1, n_rows))
     return [
