@@ -9,14 +9,22 @@ namespace cerf::CERF_LEVEL {
 
 constexpr float kTurnsPerRadian = 0.15915494309189535f;
 
-// Running moments of a projection follow those of the batch.
+CERF_INLINE Vec<float> clamp(Vec<float> x, Vec<float> bound) {
+  x = x < bound ? x : bound;
+  return x > -bound ? x : -bound;
+}
+
+// Running moments of a projection follow those of the batch, of values clamped to the span of a
+// table: few outliers must not squeeze all other rows into few bins.
 CERF_INLINE void update_moments(const float* z, const BatchMemory& m, float rate, float& mean,
                                 float& variance) {
   Vec<float> total{}, sum{}, squares{};
   const Vec<float> centre = broadcast<float>(mean);  // near the mean: no cancellation
+  const Vec<float> bound =
+      broadcast<float>(kTableEnd * __builtin_sqrtf(variance + kLeastVariance));
   for (int32_t s = 0; s < m.width; s += kLanes<float>) {
     const Vec<float> weight = load<float>(m.weights + s);
-    const Vec<float> apart = load<float>(z + s) - centre;
+    const Vec<float> apart = clamp(load<float>(z + s) - centre, bound);
     total += weight;
     sum += weight * apart;
     squares += weight * apart * apart;

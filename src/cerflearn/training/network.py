@@ -1,248 +1,189 @@
-r"""A network of masked features with a linear head, as arrays; its loss and gradient."""
+r"""A network of masked features while it is trained: its numbers, its masks, native steps.
+
+.. math:: s(x) = a + L^\top x + \sum_k f_k(y_k), \quad y_k = (w_k^\top x - \mu_k) / \sigma_k
+
+with sparse weights :math:`w_k` and a sparse linear part L; :math:`\mu_k, \sigma_k` are mean and
+deviation of the projection on the training rows. Features :math:`f_k` are
+:math:`A_k \cos(c_k y_k + b_k)`, :math:`A_k \max(y_k + b_k, 0)`, or tables: piecewise linear
+functions of :math:`y_k`, one for each score.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array
 
-from cerflearn._typing import BoolArray, FloatArray, IntArray
-from cerflearn.training.scores import Loss
+from cerflearn import _native
+from cerflearn._typing import BoolArray, IntArray
 
 Float32Array: TypeAlias = NDArray[np.float32]
 """Any shape, float32: what networks are trained in."""
 
-NetworkArrays: TypeAlias = tuple[Float32Array, Float32Array, Float32Array, Float32Array]
-"""Frequencies (n_features, n_components), offsets, head (n_components, n_scores), bias."""
+Int32Array: TypeAlias = NDArray[np.int32]
+"""Any shape, int32: inputs and rows."""
 
-Activation: TypeAlias = Literal["cosine", "relu"]
-"""What a feature does with its phase."""
+Activation: TypeAlias = Literal["cosine", "relu", "table"]
+"""What a feature does with its projection."""
 
-GRADIENT_BLOCK_ROWS = 1024
-"""Rows of a block. Sums over rows are sums over blocks, in the same order for any threads."""
-
-_Float = TypeVar("_Float", bound=np.floating[Any])
+TABLE_END = 3.0
+"""Tables cover projections of up to so many deviations; beyond, they are constant."""
 
 
-@dataclass(frozen=True, eq=False)
-class FeatureNetwork:
-    r"""Scores :math:`\cos(X (\epsilon \odot \Omega) + b) A + a`, or with :math:`\max(\cdot, 0)`.
+def padded_scores(n_scores: int) -> int:
+    """Numbers stored for a row of a table while it is trained: whole vectors."""
+    if n_scores <= 4:
+        return 1 if n_scores == 1 else 4
+    return -(-n_scores // 8) * 8
+
+
+@dataclass(eq=False)
+class TrainableNetwork:
+    """Masks, parameters and optimiser state of a network; steps change the arrays in place.
 
     Attributes
     ----------
-    frequencies : ndarray of shape (n_features, n_components)
-        :math:`\Omega`, zero outside the mask.
-    offsets : ndarray of shape (n_components,)
-        b.
-    head : ndarray of shape (n_components, n_scores)
-        A.
-    bias : ndarray of shape (n_scores,)
-        a.
-    mask : ndarray of shape (n_features, n_components), bool
-        :math:`\epsilon`.
-    activation : {"cosine", "relu"}, default="cosine"
-        Features are cosines of the phases, or :math:`\max(\cdot, 0)`.
+    kind : {"cosine", "relu", "table"}
+        Of the features.
+    n_features, n_scores, n_knots : int
+        Inputs, scores, and knots of a table.
+    pointers, inputs : ndarray of shape (n_components + 1,) and (n_entries,)
+        Inputs of feature k: ``inputs[pointers[k]:pointers[k + 1]]``.
+    linear_pointers, linear_inputs : ndarray of shape (n_scores + 1,) and (n_linear,)
+        Inputs of the linear part of each score, likewise.
+    parameters, first, second : ndarray of shape (n_parameters,), float32
+        Weights, scales, offsets, heads, linear part, bias, one after the other; and the moments
+        that Adam keeps of their gradient.
+    means, variances : ndarray of shape (n_components,), float32
+        Of the projections.
+    n_steps : int
+        Steps of Adam so far.
     """
 
-    frequencies: FloatArray
-    offsets: FloatArray
-    head: FloatArray
-    bias: FloatArray
-    mask: BoolArray
-    activation: Activation = "cosine"
+    kind: Activation
+    n_features: int
+    n_scores: int
+    n_knots: int
+    pointers: IntArray
+    inputs: Int32Array
+    linear_pointers: IntArray
+    linear_inputs: Int32Array
+    parameters: Float32Array
+    first: Float32Array
+    second: Float32Array
+    means: Float32Array
+    variances: Float32Array
+    n_steps: int = 0
+
+    @property
+    def n_components(self) -> int:
+        """Number of features."""
+        return len(self.pointers) - 1
+
+    @property
+    def head_size(self) -> int:
+        """Numbers of one head."""
+        if self.kind == "table":
+            return self.n_knots * padded_scores(self.n_scores)
+        return self.n_scores
 
     @property
     def n_macs(self) -> int:
-        """MACs of one row, head included."""
-        return int(self.mask.sum()) + self.head.size
+        """Operations of one row: an entry each, a score of each feature, the linear part."""
+        return len(self.inputs) + self.n_components * self.n_scores + len(self.linear_inputs)
 
-    def features(self, X: FloatArray) -> FloatArray:
-        """Features (n_samples, n_components) of X."""
-        phases = X @ self.frequencies
-        phases += self.offsets
-        return apply_activation(phases, self.activation)
+    def ends(self) -> IntArray:
+        """Where weights, scales, offsets, heads and linear part end in the parameters."""
+        K = self.n_components
+        sizes = [len(self.inputs), K, K, K * self.head_size, len(self.linear_inputs)]
+        return np.cumsum(sizes)
 
-    def scores(self, X: FloatArray) -> FloatArray:
-        """Scores (n_samples, n_scores) of X."""
-        scores: FloatArray = self.features(X) @ self.head + self.bias
-        return scores
+    def parts(self, values: Float32Array | None = None) -> list[Float32Array]:
+        """Views of weights, scales, offsets, heads (K, head_size), linear part and bias."""
+        found = np.split(self.parameters if values is None else values, self.ends())
+        found[3] = found[3].reshape(self.n_components, self.head_size)
+        return found
 
-    def astype(self, dtype: type[np.floating]) -> FeatureNetwork:
-        """Copy in another precision."""
-        names = ("frequencies", "offsets", "head", "bias")
-        return replace(self, **{name: getattr(self, name).astype(dtype) for name in names})
+    def tables(self) -> Float32Array:
+        """View (n_components, n_knots, n_scores) of the tables."""
+        shape = (self.n_components, self.n_knots, padded_scores(self.n_scores))
+        return self.parts()[3].reshape(shape)[:, :, : self.n_scores]
 
-    def without_empty(self) -> FeatureNetwork:
-        """Network without features that read nothing: constants, which go to the bias.
+    def features_of_entries(self) -> IntArray:
+        """Feature (n_entries,) that each entry of ``inputs`` belongs to."""
+        return np.repeat(np.arange(self.n_components), np.diff(self.pointers))
 
-        At least one feature stays, so that there is a map.
-        """
-        reads: BoolArray = np.asarray(self.mask.any(axis=0))
-        if reads.all():
-            return self
-        if not reads.any():
-            reads[0] = True
-        empty = ~reads
-        constants = apply_activation(self.offsets[empty], self.activation)
-        return replace(
-            self,
-            frequencies=self.frequencies[:, reads],
-            offsets=self.offsets[reads],
-            head=self.head[reads],
-            bias=self.bias + constants @ self.head[empty],
-            mask=self.mask[:, reads],
+    def scores_of_linear(self) -> IntArray:
+        """Score (n_linear,) that each entry of ``linear_inputs`` belongs to."""
+        return np.repeat(np.arange(self.n_scores), np.diff(self.linear_pointers))
+
+    def weight_matrix(self) -> csc_array:
+        """Weights (n_features, n_components), sparse."""
+        shape = (self.n_features, self.n_components)
+        return csc_array((self.parts()[0], self.inputs, self.pointers), shape=shape)
+
+    def native(self) -> _native.TrainingNetwork:
+        """Native object over these arrays."""
+        return _native.TrainingNetwork(
+            kind=self.kind,
+            n_features=self.n_features,
+            n_scores=self.n_scores,
+            n_knots=self.n_knots,
+            pointers=self.pointers,
+            inputs=self.inputs,
+            linear_pointers=self.linear_pointers,
+            linear_inputs=self.linear_inputs,
+            parameters=self.parameters,
+            first=self.first,
+            second=self.second,
+            means=self.means,
+            variances=self.variances,
+            n_steps=self.n_steps,
+            level=_native.current_level(),
         )
 
+    def scores(self, X: Float32Array) -> Float32Array:
+        """Scores (n_samples, n_scores) with the moments as they are; tables interpolated."""
+        out = np.empty((len(X), self.n_scores), dtype=np.float32)
+        self.native().scores(X=np.ascontiguousarray(X), out=out)
+        return out
 
-def apply_activation(phases: NDArray[_Float], activation: Activation) -> NDArray[_Float]:
-    """Cosines of phases, or their positive parts."""
-    features: NDArray[_Float]
-    features = np.maximum(phases, 0.0) if activation == "relu" else np.cos(phases)
-    return features
+    def copy(self) -> TrainableNetwork:
+        """Network with arrays of its own."""
+        names = ("parameters", "first", "second", "means", "variances")
+        return replace(self, **{name: getattr(self, name).copy() for name in names})
 
+    def pruned(self, entries: BoolArray, linear: BoolArray) -> TrainableNetwork:
+        """Network of the marked entries; features without any are left out.
 
-def phases_to_derivatives(phases: NDArray[_Float], activation: Activation) -> None:
-    """Replace phases by the derivatives of :func:`apply_activation` there."""
-    if activation == "relu":
-        np.greater(phases, 0.0, out=phases)
-    else:
-        np.sin(phases, out=phases)
-        np.negative(phases, out=phases)
+        Parameters
+        ----------
+        entries : ndarray of shape (n_entries,), bool
+            Of the features' inputs.
+        linear : ndarray of shape (n_linear,), bool
+            Of the linear part.
+        """
+        counts = np.bincount(self.features_of_entries()[entries], minlength=self.n_components)
+        reads = counts > 0
+        kept_scores = np.bincount(self.scores_of_linear()[linear], minlength=self.n_scores)
 
+        def part(values: Float32Array) -> Float32Array:
+            weights, scales, offsets, heads, direct, bias = self.parts(values)
+            chosen = [weights[entries], scales[reads], offsets[reads], heads[reads].ravel()]
+            return np.concatenate([*chosen, direct[linear], bias])
 
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """Training rows in single precision, their targets, and the loss.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, n_features), float32
-        Scaled data.
-    targets : ndarray of shape (n_samples, n_scores), float32
-        Of the scores.
-    weights : ndarray of shape (n_samples,), float32
-        Of the rows; they sum to one.
-    loss : callable
-        See :data:`Loss`.
-    """
-
-    X: Float32Array
-    targets: Float32Array
-    weights: Float32Array
-    loss: Loss
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return len(self.X)
-
-    def rows(self, index: Any) -> Problem:
-        """Problem of some rows, whose weights again sum to one."""
-        weights = self.weights[index]
-        return Problem(self.X[index], self.targets[index], weights / weights.sum(), self.loss)
-
-    def inputs(self, used: Any) -> Problem:
-        """Problem with some of the inputs."""
-        X = np.ascontiguousarray(self.X[:, used])
-        return Problem(X, self.targets, self.weights, self.loss)
-
-
-@dataclass(frozen=True, eq=False)
-class Gradient:
-    """Loss, and its derivatives with respect to the arrays of a network."""
-
-    value: float
-    frequencies: Float32Array
-    offsets: Float32Array
-    head: Float32Array
-    bias: Float32Array
-
-
-class Workers:
-    """Evaluates a function of blocks in one thread or several, with results in order.
-
-    Parameters
-    ----------
-    n_threads : int
-        Threads; one needs no pool.
-    """
-
-    def __init__(self, n_threads: int) -> None:
-        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
-
-    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
-        """Results of the function, in the order of the items."""
-        return map(function, items) if self._pool is None else self._pool.map(function, items)
-
-    def __enter__(self) -> Workers:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
-
-
-def loss_and_gradient(
-    problem: Problem,
-    arrays: NetworkArrays,
-    workers: Workers,
-    rows: IntArray | None = None,
-    *,
-    activation: Activation = "cosine",
-) -> Gradient:
-    r"""Loss of a network without penalties, and its gradient.
-
-    With phases :math:`P = X \Omega + b`, features :math:`f(P)` and gradient G with respect to the
-    scores: :math:`f(P)^\top G` for the head, :math:`Q = (G A^\top) \odot f'(P)` for the phases,
-    :math:`X^\top Q` for the frequencies.
-
-    Parameters
-    ----------
-    problem : Problem
-        Rows and targets.
-    arrays : tuple of ndarray, float32
-        Frequencies (n_features, n_components), offsets, head (n_components, n_scores), bias.
-    workers : Workers
-        Threads; the bits of the result do not depend on their number.
-    rows : ndarray of int, optional
-        Rows to use; all by default.
-    activation : {"cosine", "relu"}, default="cosine"
-        f.
-
-    Returns
-    -------
-    Gradient
-        Value and derivatives.
-    """
-    frequencies, offsets, head, bias = arrays
-
-    def block(start: int) -> Gradient:
-        part: Any = slice(start, start + GRADIENT_BLOCK_ROWS)
-        if rows is not None:
-            part = rows[part]
-        X = problem.X[part]
-        phases = X @ frequencies
-        phases += offsets
-        features = apply_activation(phases, activation)
-        scores = features @ head
-        scores += bias
-        value, by_scores = problem.loss(scores, problem.targets[part], problem.weights[part])
-        by_phases = by_scores @ head.T
-        phases_to_derivatives(phases, activation)
-        by_phases *= phases
-        return Gradient(
-            value, X.T @ by_phases, by_phases.sum(axis=0), features.T @ by_scores,
-            by_scores.sum(axis=0),
-        )  # fmt: skip
-
-    n_rows = problem.n_samples if rows is None else len(rows)
-    parts: list[Gradient] = list(workers.map(block, range(0, n_rows, GRADIENT_BLOCK_ROWS)))
-    if len(parts) == 1:
-        return parts[0]
-    names = ("frequencies", "offsets", "head", "bias")
-    sums = [np.add.reduce([getattr(part, name) for part in parts]) for name in names]
-    return Gradient(sum(part.value for part in parts), *sums)
+        return replace(
+            self,
+            pointers=np.concatenate([[0], np.cumsum(counts[reads])]).astype(np.int64),
+            inputs=self.inputs[entries],
+            linear_pointers=np.concatenate([[0], np.cumsum(kept_scores)]).astype(np.int64),
+            linear_inputs=self.linear_inputs[linear],
+            parameters=part(self.parameters),
+            first=part(self.first),
+            second=part(self.second),
+            means=self.means[reads],
+            variances=self.variances[reads],
+        )

@@ -1,129 +1,240 @@
-r"""From dense frequencies to masks within a budget.
+r"""Pruning: the entries of a network that matter least are dropped until it fits a budget.
 
-Gradual magnitude pruning: frequencies are trained, those with the smallest
-:math:`|\Omega_{dk}| \operatorname{std}(x_d)` dropped, the rest trained on, and so forth. Whole
-blocks of ``group_size`` consecutive inputs by ``features_per_mask`` features are kept or
-dropped together, by the root mean square of their entries.
+The importance of an input of a feature is its share of the projection's deviation times the
+deviation of the feature's scores, :math:`|w_{dk}| \operatorname{std}(x_d) / \sigma_k \cdot
+\sqrt{\sum_o \operatorname{var}(f_{ko})}`; that of a linear entry is :math:`|L_{do}|
+\operatorname{std}(x_d)`: both in units of the scores.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cerflearn._typing import BoolArray, Float64Array, FloatArray, IntArray
+from cerflearn._typing import BoolArray, Float64Array, IntArray
+from cerflearn.training.network import TABLE_END, Float32Array, TrainableNetwork
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Most multiply-accumulates of a network.
+    """Most operations, and bytes, of a network.
 
     Attributes
     ----------
     macs : int
-        MACs of one row, head included.
+        Multiply-accumulates, or additions of table rows, of one row.
     n_scores : int
-        Scores of the head: the MACs of a feature beside its inputs.
+        Operations of a feature beside its inputs: scores of the deployed head.
     group_size, features_per_mask : int
-        Shape of the blocks that are kept or dropped together.
+        Shape of the blocks of inputs and features that are kept or dropped together.
+    max_bytes : int or None
+        Constant data of the deployed network, counted by ``count_bytes``.
+    count_bytes : callable or None
+        ``count_bytes(n_entries, n_components, n_linear, n_bins)``: bytes of a network whose
+        features have ``n_bins`` rows of scores each, or one row if that is None.
     """
 
     macs: int
     n_scores: int
     group_size: int = 1
     features_per_mask: int = 1
+    max_bytes: int | None = None
+    count_bytes: Callable[[int, int, int, int | None], int] | None = None
 
     def entries_for(self, n_components: int) -> int:
-        """Most frequencies of a network with so many features."""
+        """Most inputs of a network with so many features."""
         return self.macs - n_components * self.n_scores
 
+    def operations(self, n_entries: int, n_components: int, n_linear: int) -> int:
+        """Operations of one row: an entry each, the scores of each feature."""
+        return n_entries + n_components * self.n_scores + n_linear
 
-def block_sums(values: FloatArray | BoolArray, budget: Budget) -> Float64Array:
-    """Add up an array (n_features, n_components) over the blocks of a budget."""
-    n_features, n_components = values.shape
-    over_inputs = np.add.reduceat(
-        values.astype(np.float64), np.arange(0, n_features, budget.group_size), axis=0
-    )
-    starts = np.arange(0, n_components, budget.features_per_mask)
-    sums: Float64Array = np.add.reduceat(over_inputs, starts, axis=1)
-    return sums
+    def admits(
+        self, macs: int, n_entries: int, n_components: int, n_linear: int, n_bins: int | None
+    ) -> bool:
+        """Return whether a network has at most ``macs`` operations and the bytes of the budget."""
+        if self.operations(n_entries, n_components, n_linear) > macs:
+            return False
+        if self.max_bytes is None or self.count_bytes is None:
+            return True
+        return self.count_bytes(n_entries, n_components, n_linear, n_bins) <= self.max_bytes
 
 
-def largest_blocks(
-    frequencies: FloatArray, scale: FloatArray, usable: BoolArray, n_entries: int, budget: Budget
-) -> BoolArray:
-    r"""Mask (n_features, n_components) of the blocks with the largest root mean square.
+def feature_values(network: TrainableNetwork, X: Float32Array) -> Float64Array:
+    """Deviation (n_components,) of the scores that each feature adds, over rows of X."""
+    if network.n_components == 0:
+        return np.zeros(0)
+    y = (X @ network.weight_matrix() - network.means) / np.sqrt(network.variances + 1e-8)
+    _, scales, offsets, heads, _, _ = network.parts()
+    if network.kind == "cosine":
+        features = np.cos(scales * y + offsets)
+    elif network.kind == "relu":
+        features = np.maximum(y + offsets, 0.0)
+    else:
+        return _table_deviations(network, np.asarray(y))
+    return np.asarray(features.std(axis=0) * np.linalg.norm(heads, axis=1), dtype=np.float64)
+
+
+def _table_deviations(network: TrainableNetwork, y: Float32Array) -> Float64Array:
+    """Standard deviation over rows of interpolated tables, summed in squares over scores."""
+    tables, n_knots = network.tables(), network.n_knots
+    u = np.clip((y + TABLE_END) * ((n_knots - 1) / (2.0 * TABLE_END)), 0.0, n_knots - 1.001)
+    index = u.astype(np.int64)
+    share = (u - index).astype(np.float32)
+    found = np.empty(network.n_components)
+    for k, table in enumerate(tables):
+        low, part = table[index[:, k]], share[:, k, None]
+        values = low + part * (table[index[:, k] + 1] - low)
+        found[k] = np.sqrt(values.var(axis=0).sum())
+    return found
+
+
+def entry_importances(
+    network: TrainableNetwork, X: Float32Array, deviations: Float32Array
+) -> tuple[Float64Array, Float64Array]:
+    """Importances (n_entries,) and (n_linear,), see above, over rows of X."""
+    values = feature_values(network, X) / np.sqrt(network.variances + 1e-8)
+    weights, _, _, _, linear, _ = network.parts()
+    of = network.features_of_entries()
+    entries = np.abs(weights) * deviations[network.inputs] * values[of]
+    direct = np.abs(linear) * deviations[network.linear_inputs]
+    return entries.astype(np.float64), direct.astype(np.float64)
+
+
+def prune(
+    network: TrainableNetwork,
+    X: Float32Array,
+    deviations: Float32Array,
+    macs: int,
+    budget: Budget,
+    n_bins: int | None = None,
+) -> TrainableNetwork:
+    """Drop the least important entries until the network costs at most ``macs``.
+
+    At the last pruning, where ``macs`` are those of the budget, its bytes are kept too.
 
     Parameters
     ----------
-    frequencies : ndarray of shape (n_features, n_components)
-        :math:`\Omega`.
-    scale : ndarray of shape (n_features,)
-        Standard deviation of each input.
-    usable : ndarray of shape (n_features, n_components), bool
-        Entries that may be kept: pruning never brings an entry back.
-    n_entries : int
-        Most entries to keep.
+    network : TrainableNetwork
+        To prune; it is not changed.
+    X : ndarray of shape (n_samples, n_features), float32
+        Rows over which importances are measured.
+    deviations : ndarray of shape (n_features,), float32
+        Standard deviations of the inputs.
+    macs : int
+        Most operations of the result.
     budget : Budget
-        With the shape of the blocks.
+        With the shape of blocks.
+    n_bins : int, optional
+        Rows of a deployed table.
+
+    Returns
+    -------
+    TrainableNetwork
+        Within ``macs``.
     """
-    if budget.group_size == budget.features_per_mask == 1:
-        importance = np.where(usable, np.abs(frequencies) * scale[:, None], -1.0)
-        return _largest(importance, np.ones(importance.shape, dtype=np.int64), usable, n_entries)
-    sizes = block_sums(usable, budget).astype(np.int64)
-    energy = block_sums(np.where(usable, frequencies * scale[:, None], 0.0) ** 2, budget)
-    importance = np.where(sizes > 0, energy / np.maximum(sizes, 1), -1.0)
-    kept = _largest(importance, sizes, sizes > 0, n_entries)
-    n_features, n_components = frequencies.shape
-    rows = np.repeat(kept, budget.group_size, axis=0)[:n_features]
-    width = min(budget.features_per_mask, n_components)  # no array wider than the mask
-    return np.repeat(rows, width, axis=1)[:, :n_components] & usable
-
-
-def _largest(
-    importance: FloatArray, sizes: IntArray, usable: BoolArray, n_entries: int
-) -> BoolArray:
-    """Largest entries whose sizes add up to ``n_entries`` at most; ties to the first."""
-    order = np.argsort(-importance, axis=None, kind="stable")
-    fits = np.cumsum(sizes.ravel()[order]) <= n_entries
-    kept = np.zeros(importance.size, dtype=np.bool_)
-    kept[order[fits]] = True
-    return kept.reshape(importance.shape) & usable
-
-
-def final_mask(
-    frequencies: FloatArray, scale: FloatArray, usable: BoolArray, budget: Budget
-) -> BoolArray:
-    """Mask within the budget: MACs of features without inputs go to inputs of the others."""
-    n_components = frequencies.shape[1]
-    mask = usable
-    for _ in range(8):  # one or two rounds settle it; each keeps more entries than the one before
-        n_entries = budget.entries_for(n_components)
-        mask = largest_blocks(frequencies, scale, usable, n_entries, budget)
-        n_reading = int(mask.any(axis=0).sum())
-        if n_reading >= n_components:
+    if network.kind == "table" and budget.features_per_mask == 1:
+        network = merge_tables(network)
+    last = macs <= budget.macs
+    limits = budget if last else replace(budget, max_bytes=None)
+    counts = np.array([len(network.inputs), network.n_components, len(network.linear_inputs)])
+    if limits.admits(macs, *counts.tolist(), n_bins):
+        return network
+    entries, linear = entry_importances(network, X, deviations)
+    block, group_of, sizes, block_importance = _blocks(network, entries, budget)
+    left = np.bincount(group_of, minlength=1)  # blocks that a group of features reads
+    width, K = budget.features_per_mask, network.n_components
+    n_blocks = len(block_importance)
+    order = np.argsort(np.concatenate([block_importance, linear]), kind="stable")
+    dropped = np.zeros(len(order), dtype=np.bool_)
+    for item in order:
+        dropped[item] = True
+        if item >= n_blocks:
+            counts[2] -= 1
+        else:
+            group = group_of[item]
+            left[group] -= 1
+            counts[0] -= sizes[item]
+            if left[group] == 0:
+                counts[1] -= min(width, K - group * width)
+        if limits.admits(macs, *counts.tolist(), n_bins):
             break
-        n_components = n_reading
-    while int(mask.sum()) > budget.entries_for(int(mask.any(axis=0).sum())):
-        n_entries = int(mask.sum()) - budget.group_size * budget.features_per_mask
-        mask = largest_blocks(frequencies, scale, usable, n_entries, budget)
-    return mask
+    return network.pruned(~dropped[:n_blocks][block], ~dropped[n_blocks:])
 
 
-def entries_after(n_start: int, n_end: int, share: float) -> IntArray:
-    """Entries kept after each pruning: as few prunings as drop at most a share each."""
-    n_start, n_end = max(1, n_start), max(1, min(n_start, n_end))
-    n_prunings = max(1, int(np.ceil(np.log(n_start / n_end) / -np.log1p(-share))))
-    kept = np.geomspace(n_start, n_end, n_prunings + 1)
-    entries: IntArray = np.rint(kept[1:]).astype(np.int64)
-    return entries
+def merge_tables(network: TrainableNetwork) -> TrainableNetwork:
+    """Add up tables of one input each on the same input: their projections differ in sign alone.
 
-
-def entries_at(progress: float, n_start: int, n_end: int) -> int:
-    r"""Entries kept when a share of the pruning is done: :math:`n_1 + (n_0 - n_1)(1 - p)^3`.
-
-    Most are dropped early, while many are left to be trained on.
+    A linear entry of such an input becomes a part of the table, too.
     """
-    left = (1.0 - min(max(progress, 0.0), 1.0)) ** 3
-    return int(n_end + (n_start - n_end) * left)
+    single = np.flatnonzero(np.diff(network.pointers) == 1)
+    if len(single) == 0:
+        return network
+    entry = network.pointers[single]
+    inputs, signs = network.inputs[entry], np.sign(network.parts()[0][entry])
+    _, first, which = np.unique(inputs, return_index=True, return_inverse=True)
+    merged = network.copy()
+    tables = merged.tables()
+    kept = np.ones(len(network.inputs), dtype=np.bool_)
+    for position, k in enumerate(single):
+        target = int(first[which[position]])
+        if target == position:
+            continue
+        table = network.tables()[k]
+        same = signs[position] == signs[target]
+        tables[single[target]] += table if same else table[::-1]
+        kept[entry[position]] = False
+    absorbed = _absorb_linear(merged, single[first], inputs[first])
+    return merged.pruned(kept, ~absorbed)
+
+
+def _absorb_linear(network: TrainableNetwork, owners: IntArray, inputs: IntArray) -> BoolArray:
+    """Add linear entries of some inputs to the tables that read them alone; which entries."""
+    owner = np.full(network.n_features, -1)
+    owner[inputs] = owners
+    weights, _, _, _, linear, bias = network.parts()
+    tables, knots = network.tables(), np.linspace(-TABLE_END, TABLE_END, network.n_knots)
+    absorbed = owner[network.linear_inputs] >= 0
+    scores = network.scores_of_linear()
+    for entry in np.flatnonzero(absorbed):
+        k, o = owner[network.linear_inputs[entry]], scores[entry]
+        weight = weights[network.pointers[k]]
+        if weight == 0.0:
+            absorbed[entry] = False
+            continue
+        # x = (deviation * y + mean) / weight
+        slope = linear[entry] / weight
+        tables[k, :, o] += slope * np.sqrt(network.variances[k] + 1e-8) * knots
+        bias[o] += slope * network.means[k]
+    return absorbed
+
+
+def _blocks(
+    network: TrainableNetwork, entries: Float64Array, budget: Budget
+) -> tuple[IntArray, IntArray, IntArray, Float64Array]:
+    """Block of each entry; group of features, size and importance of each block.
+
+    The importance of a block is the root mean square of its entries.
+    """
+    group_of = network.features_of_entries() // budget.features_per_mask
+    n_inputs = -(-network.n_features // budget.group_size)
+    key = group_of * n_inputs + network.inputs // budget.group_size
+    keys, block, sizes = np.unique(key, return_inverse=True, return_counts=True)
+    energy = np.bincount(block, weights=np.square(entries), minlength=len(keys))
+    return block, keys // n_inputs, sizes, np.sqrt(energy / np.maximum(sizes, 1))
+
+
+def input_importances(
+    network: TrainableNetwork, X: Float32Array, deviations: Float32Array
+) -> Float64Array:
+    """Importance (n_features,) of each input, summed over features and scores, of sum one.
+
+    Zeros if all are zero.
+    """
+    entries, linear = entry_importances(network, X, deviations)
+    total = np.bincount(network.inputs, weights=entries, minlength=network.n_features)
+    total += np.bincount(network.linear_inputs, weights=linear, minlength=network.n_features)
+    found: Float64Array = total / total.sum() if total.sum() > 0.0 else np.zeros(len(total))
+    return found

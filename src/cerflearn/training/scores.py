@@ -164,3 +164,16 @@ def log_likelihood(
         return found
     signed = np.where(targets > 0.5, scores, -scores)
     return np.asarray(log_probabilities(signed, factor, kind).sum(axis=1), dtype=np.float64)
+
+
+def losses_of_rows(
+    scores: Float64Array, targets: Float64Array, kind: TargetKind
+) -> Float64Array:
+    """Loss (n_samples,) of each row's scores, see :data:`LOSSES`."""
+    if kind == "multiclass":
+        found: Float64Array = -np.sum(targets * log_softmax(scores, axis=1), axis=1)
+        return found
+    if kind == "regression":
+        return np.asarray(0.5 * np.square(scores - targets).sum(axis=1), dtype=np.float64)
+    losses: Float64Array = (np.logaddexp(0.0, scores) - targets * scores).sum(axis=1)
+    return losses

@@ -1,35 +1,31 @@
-r"""What a network is trained on: rows with their targets, or with those of a kernel machine.
-
-With ``teacher="kernel"`` the targets are the scores of kernel ridge regression at the training
-rows and at points on lines between them. They carry more than labels: how certain a class is,
-and values between the rows. Classes are given as softmax of the scores at a temperature.
-"""
+"""Training rows with their targets and budget; parts of them to train on and to hold out."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cerflearn._typing import BoolArray, Float64Array, FloatArray, IntArray
-from cerflearn.training.kernel_ridge import fit_kernel_ridge
-from cerflearn.training.network import Problem
+from cerflearn._typing import BoolArray, Float64Array, IntArray
+from cerflearn.training.network import Float32Array, Int32Array
 from cerflearn.training.pruning import Budget
-from cerflearn.training.scores import (
-    LOSSES,
-    TargetKind,
-    fit_inverse_temperature,
-    probabilities,
-    score_targets,
-)
+from cerflearn.training.scores import LOSSES, TargetKind
 
-MAX_TEACHER_ROWS = 6000
-"""Rows of which kernel ridge regression stores a square matrix; more have the labels as teacher."""
+GRID_ROWS = 2**16
+"""Rows of a block of the fixed grid: rows are merged, sorted and stratified within a block only."""
 
-_SOFTENING = 0.5  # of the inverse temperature that fits held-out labels best: softer targets
-_INVERSE_TEMPERATURES = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 24.0)
-_FEW_POINTS = 3000  # between rows, unless four times the rows are less or the rows are more
+_SHUFFLED_BLOCKS = 4  # whose rows are mixed: what is in memory at once when data are larger
+
+NATIVE_LOSSES: dict[TargetKind, str] = {
+    "binary": "logistic",
+    "multiclass": "softmax",
+    "multilabel": "logistic",
+    "regression": "squared",
+}
+"""Names of the losses in the native trainer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,35 +34,43 @@ class Task:
 
     Attributes
     ----------
-    X : ndarray of shape (n_samples, n_features)
-        Scaled data.
+    X : ndarray of shape (n_samples, n_features), float32
+        Inputs of mean 0 and, unless they are to stay as they are, deviation 1.
     targets : ndarray of shape (n_samples, n_scores)
         One-hot classes (one column for two classes), 0 and 1 for each label, or standardised
         numbers.
     weights : ndarray of shape (n_samples,)
         Of the rows; they sum to one.
+    strata : ndarray of shape (n_samples,), int64
+        Classes, which all parts get their share of; zeros if there are none.
     kind : {"binary", "multiclass", "multilabel", "regression"}
         Of the targets.
     budget : Budget
         Of the network.
     usable : ndarray of shape (n_features,), bool
         Inputs that vary.
-    gamma : float
-        Kernel coefficient of the frequencies that training starts with.
+    common_factors : ndarray of shape (n_features,), float32
+        Factors that scale all inputs alike instead of one by one.
     """
 
-    X: FloatArray
+    X: Float32Array
     targets: Float64Array
     weights: Float64Array
+    strata: IntArray
     kind: TargetKind
     budget: Budget
     usable: BoolArray
-    gamma: float
+    common_factors: Float32Array
 
     @property
     def n_samples(self) -> int:
         """Number of rows."""
         return len(self.X)
+
+    @property
+    def n_scores(self) -> int:
+        """Number of scores of a network."""
+        return int(self.targets.shape[1])
 
     @property
     def classifies(self) -> bool:
@@ -82,93 +86,137 @@ class Task:
         """Task of some rows."""
         weights = self.weights[index]
         return replace(
-            self, X=self.X[index], targets=self.targets[index], weights=weights / weights.sum()
+            self,
+            X=np.ascontiguousarray(self.X[index]),
+            targets=self.targets[index],
+            weights=weights / weights.sum(),
+            strata=self.strata[index],
         )
 
+    def constant_scores(self) -> Float64Array:
+        """Scores (n_scores,) that are right on average: means, or log-odds of the classes."""
+        mean = self.weights @ self.targets
+        if not self.classifies:
+            return np.asarray(mean)
+        least = 1.0 / (2.0 * self.n_samples)  # a class that is absent keeps a finite score
+        share = np.clip(mean, least, 1.0 - least)
+        odds = share if self.kind == "multiclass" else share / (1.0 - share)
+        return np.asarray(np.log(odds))
 
-def labels_problem(task: Task) -> Problem:
-    """Training rows with their own targets."""
-    return _single_precision_problem(task, task.X, task.targets, task.weights)
+    def loss(self, scores: Float64Array) -> float:
+        """Mean loss of scores of these rows."""
+        return LOSSES[self.kind](scores, self.targets, self.weights)[0]
 
 
-def kernel_problem(task: Task, rng: np.random.Generator) -> Problem:
-    """Training rows and points between them, with the scores of kernel ridge regression.
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What steps of training read: rows, targets and weights in single precision.
 
-    Numbers keep their own targets at the training rows. A point between two rows has the mean of
-    their weights. Above :data:`MAX_TEACHER_ROWS` rows: the labels.
-
-    Parameters
+    Attributes
     ----------
-    task : Task
-        Training rows.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Problem
-        In single precision.
+    X : ndarray of shape (n_rows, n_features), float32
+        Inputs.
+    targets : ndarray of shape (n_rows, n_scores), float32
+        Of the scores.
+    weights : ndarray of shape (n_rows,), float32
+        Of the rows, of mean one.
+    loss : {"squared", "logistic", "softmax"}
+        Of the scores.
     """
-    if task.n_samples > MAX_TEACHER_ROWS:
-        return labels_problem(task)
-    model = fit_kernel_ridge(task.X, task.targets, task.weights, rng)
-    points, first, second, share = points_between(task.X, rng)
-    weights = share * task.weights[first] + (1.0 - share) * task.weights[second]
-    at_rows, at_points = task.targets, model.scores(points)
-    if task.classifies:
-        kind, tuned = task.kind, task.targets[model.tuning_rows]
-        factor = _SOFTENING * fit_inverse_temperature(
-            score_targets(model.left_out, kind),
-            tuned,
-            np.full(len(tuned), 1.0 / len(tuned)),
-            kind,
-            _INVERSE_TEMPERATURES,
-        )
-        at_rows = probabilities(score_targets(model.scores(task.X), kind), factor, kind)
-        at_points = probabilities(score_targets(at_points, kind), factor, kind)
-    both = np.concatenate([task.weights, weights])
-    return _single_precision_problem(
-        task, np.vstack([task.X, points]), np.vstack([at_rows, at_points]), both / both.sum()
-    )
+
+    X: Float32Array
+    targets: Float32Array
+    weights: Float32Array
+    loss: str
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.X)
 
 
-def points_between(
-    X: FloatArray, rng: np.random.Generator
-) -> tuple[FloatArray, IntArray, IntArray, Float64Array]:
-    """Points on lines between random pairs of rows, and the pairs with their shares.
-
-    As many as rows, or up to four times as many where rows are few.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    points : ndarray of shape (n_points, n_features)
-        Between the rows.
-    first, second : ndarray of shape (n_points,), int64
-        The rows.
-    share : ndarray of shape (n_points,)
-        Of the first.
-    """
-    n = len(X)
-    n_points = min(4 * n, max(_FEW_POINTS, n))
-    first, second = rng.integers(n, size=n_points), rng.integers(n, size=n_points)
-    share = rng.uniform(size=n_points)
-    points = share[:, None] * X[first] + (1.0 - share[:, None]) * X[second]
-    return points, first, second, share
-
-
-def _single_precision_problem(
-    task: Task, X: FloatArray, targets: Float64Array, weights: Float64Array
+def problem_of(
+    kind: TargetKind, X: Float32Array, targets: Float64Array, weights: Float64Array
 ) -> Problem:
+    """Problem of given rows; weights need not sum to anything."""
     return Problem(
         np.ascontiguousarray(X, dtype=np.float32),
         np.ascontiguousarray(targets, dtype=np.float32),
-        weights.astype(np.float32),
-        LOSSES[task.kind],
+        (weights * (len(weights) / weights.sum())).astype(np.float32),
+        NATIVE_LOSSES[kind],
     )
+
+
+def hash_of_rows(n_rows: int, seed: int) -> NDArray[np.uint64]:
+    """Hash (n_rows,) of each row's global index: which rows are held out depends on nothing else.
+
+    The finaliser of splitmix64 (Steele, Lea and Flood, 2014).
+    """
+    x = np.arange(n_rows, dtype=np.uint64) + np.uint64(seed * 0x9E3779B97F4A7C15 % 2**64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    mixed: NDArray[np.uint64] = x ^ (x >> np.uint64(31))
+    return mixed
+
+
+def parts_of_rows(strata: IntArray, n_parts: int, seed: int) -> IntArray:
+    """Part (n_samples,) of each row, from 0, with equal shares of each stratum.
+
+    Within a block of the grid the rows of a stratum go to the parts in turn, in the order of
+    their hashes. Each stratum begins with the part after the last one's end, so that parts of a
+    block differ by at most one row.
+
+    Parameters
+    ----------
+    strata : ndarray of shape (n_samples,), int64
+        Such as classes.
+    n_parts : int
+        Number of parts.
+    seed : int
+        Of the hash.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), int64
+        Numbers of the parts.
+    """
+    hashes = hash_of_rows(len(strata), seed)
+    parts = np.empty(len(strata), dtype=np.int64)
+    for start in range(0, len(strata), GRID_ROWS):
+        block = slice(start, start + GRID_ROWS)
+        order = np.lexsort((hashes[block], strata[block]))
+        parts[start + order] = np.arange(len(order)) % n_parts
+    return parts
+
+
+def batches_of_rows(
+    n_rows: int, batch_size: int, n_steps: int, rng: np.random.Generator
+) -> Int32Array:
+    """Rows (n_steps, batch_size) of each step: a shuffle of two levels, round by round.
+
+    In a round all rows are seen once, but for the last ones that do not fill a batch: blocks of
+    the grid in random order, and the rows of a few blocks at a time in random order.
+    """
+    found = np.empty((n_steps, batch_size), dtype=np.int32)
+    done = 0
+    while done < n_steps:
+        for rows in _shuffled(n_rows, rng):
+            whole = rows[: len(rows) // batch_size * batch_size].reshape(-1, batch_size)
+            taken = whole[: n_steps - done]
+            found[done : done + len(taken)] = taken
+            done += len(taken)
+            if done == n_steps:
+                break
+    return found
+
+
+def _shuffled(n_rows: int, rng: np.random.Generator) -> Iterator[IntArray]:
+    """Rows of a few blocks at a time, shuffled."""
+    starts = rng.permutation(np.arange(0, n_rows, GRID_ROWS))
+    # A block of few rows goes with others: alone it might not fill a batch.
+    for first in range(0, len(starts), _SHUFFLED_BLOCKS):
+        blocks = [
+            np.arange(start, min(start + GRID_ROWS, n_rows))
+            for start in starts[first : first + _SHUFFLED_BLOCKS]
+        ]
+        yield rng.permutation(np.concatenate(blocks))

@@ -13,7 +13,7 @@ from cerflearn.features.masked_sampler import MaskedSampler
 from cerflearn.learning.greedy import pursue
 from cerflearn.linalg.ridge import fit_ridge_path
 from cerflearn.spectral import law_from_kernel
-from cerflearn.training.network import FeatureNetwork
+from cerflearn.training.deployed import FeatureNetwork
 from cerflearn.training.scores import score_targets
 from cerflearn.training.task import Task
 
@@ -24,7 +24,12 @@ _MOST_DRAWN = 2**14  # of whose products a matrix is stored
 
 
 def draw_selected_network(
-    task: Task, n_components: int, rng: np.random.Generator, *, choose_gamma: bool
+    task: Task,
+    n_components: int,
+    gamma: float,
+    rng: np.random.Generator,
+    *,
+    choose_gamma: bool,
 ) -> FeatureNetwork:
     """Draw 2.5 times as many features as asked for, and select greedily those for the targets.
 
@@ -34,9 +39,11 @@ def draw_selected_network(
     Parameters
     ----------
     task : Task
-        Rows, budget, and gamma.
+        Rows and budget.
     n_components : int
         Features.
+    gamma : float
+        Coefficient of the kernel.
     rng : numpy.random.Generator
         Source of randomness.
     choose_gamma : bool
@@ -47,8 +54,8 @@ def draw_selected_network(
     FeatureNetwork
         Of cosines.
     """
-    factor = best_gamma_factor(task, n_components, rng) if choose_gamma else 1.0
-    sampler = _sampler(task, n_components, factor * task.gamma)
+    factor = best_gamma_factor(task, n_components, gamma, rng) if choose_gamma else 1.0
+    sampler = _sampler(task, n_components, factor * gamma)
     seeded = np.random.default_rng(int(rng.integers(2**31)))
     plan = sampler.plan(varying_inputs(task.X))
     if task.targets_vary:
@@ -77,11 +84,19 @@ def _select(
 
 def _with_ridge_head(drawn: MaskedMap, task: Task) -> FeatureNetwork:
     """Network of features of amplitude one."""
-    features = drawn.transform(task.X) / drawn.amplitudes
+    features = drawn.transform(task.X.astype(np.float64)) / drawn.amplitudes
     aims = score_targets(task.targets, task.kind)
     fit = fit_ridge_path(features.astype(np.float64), aims, task.weights)
+    n_features, n_scores = task.X.shape[1], aims.shape[1]
     return FeatureNetwork(
-        drawn.frequencies.copy(), drawn.offsets.copy(), fit.head, fit.bias, drawn.masks.copy()
+        frequencies=drawn.frequencies.copy(),
+        offsets=drawn.offsets.copy(),
+        head=fit.head,
+        bias=fit.bias,
+        mask=drawn.masks.copy(),
+        activation="cosine",
+        linear=np.zeros((n_features, n_scores)),
+        tables=np.zeros((0, 2, n_scores)),
     )
 
 
@@ -108,7 +123,9 @@ def _sampler(task: Task, n_components: int, gamma: float) -> MaskedSampler:
     )
 
 
-def best_gamma_factor(task: Task, n_components: int, rng: np.random.Generator) -> float:
+def best_gamma_factor(
+    task: Task, n_components: int, gamma: float, rng: np.random.Generator
+) -> float:
     """Multiple of gamma with the least leave-one-out error of ridge regression.
 
     All multiples share one draw.
@@ -116,9 +133,11 @@ def best_gamma_factor(task: Task, n_components: int, rng: np.random.Generator) -
     Parameters
     ----------
     task : Task
-        Rows, budget, and gamma.
+        Rows and budget.
     n_components : int
         Features; at most 256 are drawn.
+    gamma : float
+        Coefficient of the kernel.
     rng : numpy.random.Generator
         Source of randomness.
 
@@ -129,7 +148,7 @@ def best_gamma_factor(task: Task, n_components: int, rng: np.random.Generator) -
     """
     rows = np.sort(rng.permutation(task.n_samples)[:_FACTOR_ROWS])
     part = task.rows(rows)
-    sampler = _sampler(part, min(n_components, _FACTOR_FEATURES), part.gamma)
+    sampler = _sampler(part, min(n_components, _FACTOR_FEATURES), gamma)
     seeded = np.random.default_rng(int(rng.integers(2**31)))
     drawn = sampler.draw(sampler.plan(varying_inputs(part.X)), seeded)
     phases = part.X @ drawn.frequencies

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,13 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC, LinearSVC
 
 from cerflearn._typing import Float64Array, FloatArray, IntArray
-from cerflearn.training.scores import TargetKind
+from cerflearn.linalg.ridge import fit_ridge_path
+from cerflearn.training.deployed import FeatureNetwork, deploy
+from cerflearn.training.network import TrainableNetwork
+from cerflearn.training.policy import TrainingSettings
+from cerflearn.training.scores import TargetKind, score_targets
+from cerflearn.training.search import scaled_inputs
+from cerflearn.training.task import Task
 
 HEADS = ("logistic", "ridge", "svm", "svm_ovo")
 """Heads of a classifier."""
@@ -66,6 +73,29 @@ def fit_head(
         coef, intercept = np.asarray(model.coef_), np.asarray(model.intercept_)
     coef = coef / deviation
     return coef, intercept - coef @ mean
+
+
+def ridge_head_of(network: FeatureNetwork, task: Task) -> tuple[Float64Array, Float64Array]:
+    """Coefficients (n_scores, n_outputs) and biases of ridge regression on the features.
+
+    The penalty has the least leave-one-out error. That error is too low, as the features were
+    fitted to the rows: probabilities need other rows.
+    """
+    features = network.features(task.X.astype(np.float64))
+    fit = fit_ridge_path(features, score_targets(task.targets, task.kind), task.weights)
+    return fit.head.T, fit.bias
+
+
+def ridge_scores(
+    network: TrainableNetwork, settings: TrainingSettings, train: Task, test: Task
+) -> Float64Array:
+    """Scores of test rows by a ridge head that is fitted to a trained network's features."""
+    deployed = deploy(network, 2)
+    inputs = replace(train, X=scaled_inputs(train, settings))
+    coef, bias = ridge_head_of(deployed, inputs)
+    features = deployed.features(scaled_inputs(test, settings).astype(np.float64))
+    scores: Float64Array = features @ coef.T + bias
+    return scores
 
 
 def _fit_label(

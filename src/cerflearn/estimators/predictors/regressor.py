@@ -18,6 +18,7 @@ from cerflearn.estimators.predictors.budgeted import (
     PREDICTOR_EFFECTS,
     BudgetedPredictor,
 )
+from cerflearn.estimators.predictors.heads import ridge_head_of, ridge_scores
 from cerflearn.estimators.predictors.scaling import check_spread, weighted_moments
 from cerflearn.estimators.predictors.training_rows import TrainingRows, distinct_rows
 
@@ -25,52 +26,65 @@ from cerflearn.estimators.predictors.training_rows import TrainingRows, distinct
 class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
     r"""Regressor whose features and outputs cost at most ``macs`` multiply-accumulates a row.
 
-    .. math:: \hat y(x) = A^\top \cos(\Omega^\top (x - \mu) / \sigma + b) + a
+    .. math:: \hat y(x) = a + L^\top x + \sum_k f_k(w_k^\top x)
 
-    with sparse frequencies :math:`\Omega`: each feature reads few inputs. By default they are
-    trained on the targets from dense to sparse while the least important inputs are dropped, with
-    the squared error of standardised targets as loss. Settings are chosen on held-out rows.
+    with sparse weights :math:`w_k`, so that each feature reads few inputs, and a sparse linear part
+    L. Features :math:`f_k` are cosines or positive parts times a head, or tables: any function of
+    the weighted sum, looked up. They are trained on the targets, from many inputs to few, within
+    the budget, with the squared error of standardised targets as loss. Settings are chosen on
+    held-out rows.
 
     Parameters
     ----------
     macs : int, default=None
-        Most multiply-accumulates of one row, features and outputs together. None: as many as a
-        linear model needs, or 32 features of 8 inputs if that is more.
+        Most operations of one row, features and outputs together: multiply-accumulates, and additions
+        of table rows. None: as many as a linear model needs, or 32 features of 8 inputs if that is
+        more.
+    max_bytes : int, default=None
+        Most bytes of constant data of the deployed model, as ``storage`` counts them.
+    storage : {"float32", "int16", "int8"}, default="float32"
+        How a deployed model stores weights and tables: counted in ``cost`` and ``max_bytes``.
     head : {"trained", "ridge"}, default="trained"
         Linear model on the features: as trained together with them, or ridge regression fitted to
         them at the end. Features that are selected and not trained have a ridge head in any case.
     learn : {"auto", "masks", "features", "selection"}, default="auto"
         What is learned. ``"masks"``: which inputs a feature reads, by gradual pruning, with
-        frequencies, offsets and head. ``"features"``: masks are drawn; frequencies, offsets and
-        head are learned. ``"selection"``: features are drawn and selected greedily by the
-        targets, and only the head is fitted. ``"auto"``: masks or selection, by held-out rows.
-    teacher : {"auto", "labels", "kernel"}, default="auto"
-        What features are trained on: the targets, or these and the predictions of kernel ridge
-        regression at points between training rows (up to 6,000 rows). ``"auto"``: the targets; for
-        1,001 to 6,000 rows both are compared on held-out rows.
-    activation : {"auto", "cosine", "relu"}, default="auto"
-        What a feature does with the weighted sum of its inputs: take the cosine, or the positive
-        part (a random feature of the arc-cosine kernel), which needs no trigonometric function.
-        ``"auto"``: cosines. With ``"relu"`` inputs are always scaled.
+        weights and outputs. ``"features"``: masks are drawn; weights and outputs are learned.
+        ``"selection"``: cosines are drawn and selected greedily by the targets, and only the outputs
+        are fitted. ``"auto"``: masks.
+    teacher : {"auto", "labels", "kernel"} or estimator, default="auto"
+        What features are trained on: the targets; the predictions of kernel ridge regression (of
+        more than 4,000 rows: fitted to a part) at the rows and at points between them; or those of
+        an estimator, which is cloned and fitted. ``"auto"``: targets or kernel, by held-out rows.
+    activation : {"auto", "cosine", "relu", "table"}, default="auto"
+        What a feature does with the weighted sum of its inputs: take the cosine, take the positive
+        part, or look up the bin of the sum in a table, which has a number for each score and bin.
+        ``"auto"``: by held-out rows. Tables have no head, and need ``head="trained"``.
     n_components : int or "auto", default="auto"
-        Features that training starts with; pruning may leave fewer. ``"auto"``: by the budget and
-        the number of rows, at most 5 sqrt(n_samples).
+        Features that training starts with; pruning may leave fewer. 0: the linear part alone.
+        ``"auto"``: by the budget and the number of rows, at most 5 sqrt(n_samples); several numbers
+        are compared.
     gamma : {"cv", "scale", "median"} or float, default="cv"
-        Coefficient of the Gaussian kernel whose frequencies are drawn to start with. ``"cv"``
-        scales inputs, one by one or all alike by the leave-one-out error of a kernel machine, and
-        takes a fifth of one over their median squared distance, or a multiple of it for drawn
-        masks. Others keep inputs as they are: ``"scale"`` is 1 / (n_features * X.var()),
-        ``"median"`` one over the median squared distance.
+        Coefficient of the Gaussian kernel whose frequencies cosines start with. ``"cv"`` scales
+        inputs, one by one or all alike, and starts with about one radian for a standard deviation
+        of each projection, or two, by held-out rows. Others keep inputs as they are: ``"scale"`` is
+        1 / (n_features * X.var()), ``"median"`` one over the median squared distance.
     alpha : float or "auto", default="auto"
-        Penalty of squared weights of head and frequencies, relative to the mean loss over rows, in
-        training. ``"auto"``: by held-out rows.
+        Penalty of squared weights of the head beside the mean loss over rows, in units of the
+        features' variance, as in ridge regression. ``"auto"``: by held-out rows.
+    settings : dict, default=None
+        Settings of an earlier fit, its ``settings_``: nothing is compared, which saves most of the
+        time. None: they are searched for.
     group_size : {1, 2, 4, 8, 16}, default=1
         Consecutive inputs that a feature reads or leaves together.
     features_per_mask : int, default=1
         Consecutive features that read the same inputs, for speed.
+    effort : float, default=1.0
+        About proportional to the time of ``fit``: more steps of training, and with twice the effort
+        twice as many settings.
     early_stopping : bool or "auto", default="auto"
-        Hold out a tenth of the rows and keep the network with the least loss on them, where
-        mini-batches are used. ``"auto"``: from 10,000 rows on.
+        Hold out a tenth of the rows in the last training, and keep the network with the least loss
+        on them of those after pruning. ``"auto"``: from 10,000 rows on.
     verbose : int, default=0
         Above 0: print the settings that are compared and the progress of training.
     n_jobs : int, default=None
@@ -83,36 +97,44 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
     ----------
     outputs_2d_ : bool
         Whether y was a table, which predictions are then too.
-    feature_map_ : MaskedMap
-        The features.
+    feature_map_ : MaskedMap or TableMap
+        The features; tables also if only a linear part is left.
     head_coef_ : ndarray of shape (n_targets, n_outputs)
         Weights of the head on the outputs of the map.
     head_intercept_ : ndarray of shape (n_targets,)
         Its biases.
+    linear_coef_ : ndarray of shape (n_targets, n_features_in_)
+        Weights of the inputs themselves, most or all of them zero.
+    tables_ : ndarray of shape (n_tables, n_bins, n_targets)
+        Scores that are added for each bin of each table; no tables for other features.
+    bin_edges_ : ndarray of shape (n_tables, n_bins + 1)
+        Edges of the bins of ``X @ feature_map_.frequencies``; the outer bins are open.
+    settings_ : dict
+        All that was chosen; see ``settings``.
     learn_ : str
         ``"masks"``, ``"features"`` or ``"selection"``.
     teacher_ : str
-        ``"labels"`` or ``"kernel"``.
+        ``"labels"``, ``"kernel"`` or ``"estimator"``.
     activation_ : str
-        ``"cosine"`` or ``"relu"``.
+        ``"cosine"``, ``"relu"`` or ``"table"``.
     n_components_ : int
         Features that training started with.
     alpha_ : float or "auto"
         Penalty that was used; ``"auto"`` where no features were trained.
     gamma_ : float
-        Coefficient that frequencies were drawn with, of scaled inputs; for masks that are drawn
-        and ``gamma="cv"``, the one that a multiple was chosen of. Relu features do not use it.
+        Coefficient of the kernel that frequencies were drawn with; for ``gamma="cv"`` a fifth of
+        one over the median squared distance of scaled inputs, which drawn masks start from.
     macs_ : int
         Budget.
     n_macs_ : int
-        MACs of one row.
+        Operations of one row.
     inputs_read_ : ndarray of shape (n_inputs_read,), int64
-        Sorted indices of the inputs that a feature reads.
+        Sorted indices of the inputs that a feature or the linear part reads.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        For each input the sum over features of :math:`|\Omega_{dk}| \operatorname{std}(x_d)
-        \|A_k\|`, divided by their total: the size of the frequencies that pruning goes by, times
-        the norm of the feature's weights for standardised targets. Zeros if predictions are
-        constant.
+        For each input the sum over features of its share of the projection's deviation times the
+        deviation of the feature's scores, :math:`|w_{dk}| \operatorname{std}(x_d) / \sigma_k
+        \cdot \operatorname{std}(f_k)`, and of :math:`|L_{do}| \operatorname{std}(x_d)` over the
+        linear part, divided by the total: what pruning goes by. Zeros if scores are constant.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -126,16 +148,23 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
 
     Notes
     -----
-    Equal rows are merged and rows sorted before anything is drawn: a weight of 2 is the same as a
-    row given twice, and the order of the rows has no effect. Sparse X is made dense in ``fit``.
+    Equal rows are merged and rows sorted before anything is drawn, in blocks of 65,536 rows: a
+    weight of 2 is the same as a row given twice, and the order of fewer rows has no effect. Sparse
+    X is made dense in ``fit``.
 
-    Settings that are reported give the same model again: pass ``learn_``, ``teacher_``,
-    ``activation_``, ``n_components_`` and ``alpha_`` back with the same data, the other
-    parameters as they were, and the same ``random_state``.
+    Features are trained by Adam on mini-batches while the least important inputs are dropped.
+    Candidates (kinds of features, their number, penalties, with and without a linear part, and
+    for the best of them scalings, starts and teachers) compete by successive halving on held-out
+    rows. Steps grow with the square root of the rows.
+
+    Settings that are reported give the same model again: pass ``settings_`` back as ``settings``
+    with the same data, the other parameters as they were, and the same ``random_state``.
 
     References
     ----------
     Wangni, Zhuo and Zhu, "Learning Random Fourier Features by Hybrid Constrained Optimization".
+
+    Friedman and Stuetzle, "Projection Pursuit Regression", JASA 1981: functions of projections.
 
     Examples
     --------
@@ -159,6 +188,12 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
             "selected features have a head of ridge regression in any case; leave head at "
             "'trained', or train features",
         ),
+        NoEffect(
+            "activation",
+            "head",
+            lambda model: model.activation == "table" and model.head == "ridge",
+            "tables have no head; leave head at 'trained', or take other features",
+        ),
     )
 
     head: Literal["trained", "ridge"]
@@ -167,21 +202,27 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         self,
         *,
         macs: int | None = None,
+        max_bytes: int | None = None,
+        storage: Literal["float32", "int16", "int8"] = "float32",
         head: Literal["trained", "ridge"] = "trained",
         learn: Literal["auto", "masks", "features", "selection"] = "auto",
-        teacher: Literal["auto", "labels", "kernel"] = "auto",
-        activation: Literal["auto", "cosine", "relu"] = "auto",
+        teacher: Any = "auto",
+        activation: Literal["auto", "cosine", "relu", "table"] = "auto",
         n_components: int | Literal["auto"] = "auto",
         gamma: float | Literal["cv", "scale", "median"] = "cv",
         alpha: float | Literal["auto"] = "auto",
+        settings: dict[str, Any] | None = None,
         group_size: int = 1,
         features_per_mask: int = 1,
+        effort: float = 1.0,
         early_stopping: bool | Literal["auto"] = "auto",
         verbose: int = 0,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
     ) -> None:
         self.macs = macs
+        self.max_bytes = max_bytes
+        self.storage = storage
         self.head = head
         self.learn = learn
         self.teacher = teacher
@@ -189,8 +230,10 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         self.n_components = n_components
         self.gamma = gamma
         self.alpha = alpha
+        self.settings = settings
         self.group_size = group_size
         self.features_per_mask = features_per_mask
+        self.effort = effort
         self.early_stopping = early_stopping
         self.verbose = verbose
         self.n_jobs = n_jobs
@@ -240,10 +283,12 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         deviation = np.sqrt(np.where(varies, variance, 1.0))
         standardised = (targets - mean) / deviation
         scaled_rows = TrainingRows(rows.X, standardised, rows.weights, rows.strata)
-        fitted, _, scaling = self._fit_rows(scaled_rows, "regression", seed, targets.shape[1])
-        coef, bias = fitted.network.head.T, fitted.network.bias
-        head = coef * deviation[:, None], bias * deviation + mean
-        self._store(fitted, scaling, head, importance_coef=coef)
+        rescore = ridge_scores if self.head == "ridge" else None
+        fitted = self._fit_rows(scaled_rows, "regression", seed, targets.shape[1], rescore)
+        head = None
+        if self.head == "ridge" and fitted.trains:
+            head = ridge_head_of(fitted.network, fitted.task)
+        self._store(fitted, head, units=deviation, shift=mean)
 
     def predict(self, X: MatrixLike) -> FloatArray:
         """Predict the targets.

@@ -46,23 +46,41 @@ def report_lines(model: Any, cost: Cost, names: list[str]) -> list[str]:
     list of str
         Without line ends.
     """
-    head, n_features = model.head_coef_, len(names)
-    active = model.feature_map_.active
-    least, most = int(active.min()), int(active.max())
-    span = f"{least}" if least == most else f"{least} to {most}"
-    inputs = "input" if most == 1 else "inputs"
-    n_read = len(model.inputs_read_)
+    n_features, n_scores = len(names), len(model.head_intercept_)
+    active = model.feature_map_.masks.sum(axis=0)
+    n_linear = int(np.count_nonzero(model.linear_coef_))
+    of_scores = len(active) * n_scores
+    parts = [f"{int(active.sum()):,} for features", f"{of_scores:,} for scores"]
+    if n_linear > 0:
+        parts.append(f"{n_linear:,} for the linear part")
     lines = [
-        f"{type(model).__name__}: {counted(cost.macs, 'MAC')} a row "
-        f"({cost.macs - head.size:,} for features, {head.size:,} for scores)",
-        f"  {counted(len(active), f'{model.activation_} feature')} of {span} {inputs} each, "
-        f"{counted(len(head), 'score')}",
-        f"  {n_read:,} of {counted(n_features, 'input')} read{_most_important(model, names)}",
-        f"  {counted(cost.n_parameters, 'parameter')}, {counted(cost.n_bytes, 'byte')} stored, "
-        f"{'no cosines' if cost.trig == 0 else counted(cost.trig, 'cosine')} a row",
+        f"{type(model).__name__}: {counted(cost.macs, 'MAC')} a row ({', '.join(parts)})",
+        f"  {_features(model, active)}{counted(n_scores, 'score')}",
+        f"  {len(model.inputs_read_):,} of {counted(n_features, 'input')} read"
+        f"{_most_important(model, names)}",
+        f"  {counted(cost.n_parameters, 'parameter')}, {counted(cost.n_bytes, 'byte')} stored as "
+        f"{model.storage}, {_operations(cost)} a row",
         f"  chosen: {_chosen(model)}",
     ]
     return lines + _ceiling(model, n_features)
+
+
+def _features(model: Any, active: Any) -> str:
+    """Write how many features there are, and how many inputs they read."""
+    if len(active) == 0:
+        return "no features, "
+    least, most = int(active.min()), int(active.max())
+    span = f"{least}" if least == most else f"{least} to {most}"
+    bins = f" and {model.tables_.shape[1]} bins" if model.activation_ == "table" else ""
+    inputs = "input" if most == 1 else "inputs"
+    return f"{counted(len(active), f'{model.activation_} feature')} of {span} {inputs}{bins} each, "
+
+
+def _operations(cost: Cost) -> str:
+    """Write what a row costs beside multiply-accumulates."""
+    if cost.lookups > 0:
+        return counted(cost.lookups, "lookup")
+    return "no cosines" if cost.trig == 0 else counted(cost.trig, "cosine")
 
 
 def _most_important(model: Any, names: list[str]) -> str:
@@ -82,15 +100,21 @@ def _chosen(model: Any) -> str:
             f"activation={model.activation_!r}",
             f"alpha={model.alpha_:g}",
         ]
-    if model.activation_ == "cosine":
-        words.append(f"gamma_={model.gamma_:.3g}")
+    settings = model.settings_
+    extra = {
+        "with a linear part": settings["linear_part"],
+        "inputs scaled alike": settings["scaling"] == "common",
+        f"frequencies x {settings['frequency_scale']:g}": settings["frequency_scale"] != 1.0,
+    }
+    words += [name for name, holds in extra.items() if holds]
     return ", ".join(words)
 
 
 def _ceiling(model: Any, n_features: int) -> list[str]:
     """Say why a budget cannot be used up."""
-    n_components, n_scores = model.n_components_, len(model.head_coef_)
-    ceiling = n_components * (n_features + n_scores)
+    n_components, n_scores = model.n_components_, len(model.head_intercept_)
+    linear = n_features * n_scores * model.settings_["linear_part"]
+    ceiling = n_components * (n_features + n_scores) + linear
     if model.macs_ - ceiling <= n_scores:  # less than one more feature would cost
         return []
     why = "given" if model.n_components != "auto" else "chosen, at most 5 sqrt(n_samples)"

@@ -8,10 +8,11 @@ import numpy as np
 
 from cerflearn._typing import BoolArray, Float64Array, FloatArray
 from cerflearn.features.masked import MaskedMap
-from cerflearn.training.kernel_ridge import tune_kernel
-from cerflearn.training.network import FeatureNetwork
+from cerflearn.features.tables import TableMap
+from cerflearn.training.deployed import FeatureNetwork
+from cerflearn.training.network import Float32Array
 
-_SCALING_ROWS = 500
+_SCALED_ROWS = 4096  # at a time, in double precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,20 +27,27 @@ class InputScaling:
         Divided by.
     varies : ndarray of shape (n_features,), bool
         Inputs that have more than one value.
-    deviation : ndarray of shape (n_features,)
-        Weighted standard deviation of each input, before scaling.
+    common : float
+        Root mean variance of the inputs that vary.
     """
 
     mean: Float64Array
     scale: Float64Array
     varies: BoolArray
-    deviation: Float64Array
+    common: float
 
-    def apply(self, X: FloatArray) -> FloatArray:
-        """Scaled copy of X, in its dtype."""
-        scaled: FloatArray = X - self.mean.astype(X.dtype)
-        scaled /= self.scale.astype(X.dtype)
+    def apply(self, X: FloatArray) -> Float32Array:
+        """Scaled copy of X in single precision, in which networks are trained."""
+        scaled = np.empty(X.shape, dtype=np.float32)
+        for start in range(0, len(X), _SCALED_ROWS):
+            rows = slice(start, start + _SCALED_ROWS)
+            scaled[rows] = (X[rows] - self.mean) / self.scale
         return scaled
+
+    @property
+    def common_factors(self) -> Float32Array:
+        """Factors (n_features,) after which all inputs are divided by one number."""
+        return (self.scale / self.common).astype(np.float32)
 
     def to_map(self, network: FeatureNetwork, group_size: int) -> MaskedMap:
         r"""Masked map of raw inputs: features of :math:`\omega^\top (x - \mu) / s + b`.
@@ -49,7 +57,7 @@ class InputScaling:
         Parameters
         ----------
         network : FeatureNetwork
-            Of scaled inputs.
+            Of cosines or relu features of scaled inputs.
         group_size : int
             Consecutive inputs that are read together.
 
@@ -58,9 +66,7 @@ class InputScaling:
         MaskedMap
             Of inputs as they come.
         """
-        mask = network.mask.copy()
-        if not mask.any(axis=0).all():  # a constant network: one input with frequency zero
-            mask[int(np.flatnonzero(self.varies)[0]), ~mask.any(axis=0)] = True
+        mask = network.mask
         frequencies = network.frequencies / self.scale[:, None]
         offsets = network.offsets - self.mean @ frequencies
         if network.activation == "cosine":
@@ -88,28 +94,42 @@ class InputScaling:
             relu=network.activation == "relu",
         )
 
-    def importances(self, frequencies: FloatArray, head_coef: FloatArray) -> Float64Array:
-        r"""Share of each input, (n_features,).
-
-        Sums over features of :math:`|\Omega_{dk}| \operatorname{std}(x_d) \|A_k\|`, divided by
-        their total; zeros if all are zero.
+    def to_tables(
+        self, network: FeatureNetwork, linear: Float64Array, intercept: Float64Array
+    ) -> TableMap:
+        r"""Tables of raw inputs, with linear part and intercept.
 
         Parameters
         ----------
-        frequencies : ndarray of shape (n_features, n_components)
-            Of scaled inputs.
-        head_coef : ndarray of shape (n_scores, n_components)
-            Weights of the head.
+        network : FeatureNetwork
+            Of tables of scaled inputs, or of no feature at all.
+        linear : ndarray of shape (n_features, n_scores)
+            Linear part of raw inputs.
+        intercept : ndarray of shape (n_scores,)
+            Of raw inputs.
 
         Returns
         -------
-        ndarray of shape (n_features,)
-            They sum to one.
+        TableMap
+            Of inputs as they come.
         """
-        sizes = np.abs(frequencies) @ np.linalg.norm(head_coef, axis=0)
-        importances: Float64Array = sizes * (self.deviation / self.scale)
-        total = float(importances.sum())
-        return importances / total if total > 0.0 else np.zeros(len(importances))
+        frequencies = network.frequencies / self.scale[:, None]
+        n_bins, n_scores = max(2, network.tables.shape[1]), len(intercept)
+        has_tables = network.activation == "table"
+        tables = network.tables if has_tables else np.zeros((0, n_bins, n_scores))
+        return TableMap.from_dense(
+            frequencies=frequencies,
+            masks=network.mask,
+            offsets=network.offsets - self.mean @ frequencies,
+            tables=tables,
+            linear=linear,
+            intercept=intercept,
+        )
+
+    def linear_of_inputs(self, network: FeatureNetwork) -> tuple[Float64Array, Float64Array]:
+        """Linear part (n_features, n_scores) of raw inputs, and bias (n_scores,)."""
+        linear = network.linear / self.scale[:, None]
+        return linear, network.bias - self.mean @ linear
 
 
 def weighted_moments(X: FloatArray, weights: Float64Array) -> tuple[Float64Array, Float64Array]:
@@ -136,23 +156,17 @@ def check_spread(name: str, varies: BoolArray, variance: Float64Array) -> None:
         )
 
 
-def choose_scaling(
-    X: FloatArray,
-    targets: Float64Array,
-    weights: Float64Array,
-    rng: np.random.Generator,
-    kind: str,
-) -> InputScaling:
-    """Scale each input by its own deviation, or all by one: by the error of a kernel machine.
+def scale_inputs(X: FloatArray, weights: Float64Array, *, by_column: bool) -> InputScaling:
+    """Shift each input to mean 0 and, if asked, divide it by its deviation.
 
     Parameters
     ----------
-    X, targets, weights : ndarray
-        Training rows; the weights sum to one.
-    rng : numpy.random.Generator
-        Picks 500 rows for the comparison.
-    kind : {"auto", "column", "global", "none"}
-        ``"auto"`` compares leave-one-out errors of kernel ridge regression.
+    X : ndarray of shape (n_samples, n_features)
+        Training rows.
+    weights : ndarray of shape (n_samples,)
+        Of the rows; they sum to one.
+    by_column : bool
+        Whether inputs are scaled at all.
 
     Returns
     -------
@@ -163,20 +177,6 @@ def choose_scaling(
     varies = X.max(axis=0) > X.min(axis=0)
     variance = np.where(varies, variance, 0.0)
     check_spread("X", varies, variance)
-    whole = float(np.sqrt(variance.sum() / max(1, int(varies.sum())))) or 1.0
-    ones = np.ones(X.shape[1])
-    scales = {
-        "none": ones,
-        "global": whole * ones,
-        "column": np.where(variance > 0.0, np.sqrt(variance), whole),
-    }
-    if kind == "auto":
-        rows = np.sort(rng.permutation(len(X))[:_SCALING_ROWS])
-        centred = targets[rows] - weights @ targets
-        part = X[rows][:, varies].astype(np.float64) - mean[varies]
-        errors = {
-            name: tune_kernel(part / scales[name][varies], centred, weights[rows]).error
-            for name in ("global", "column")
-        }
-        kind = min(errors, key=lambda name: errors[name])
-    return InputScaling(mean, scales[kind], varies, np.sqrt(variance))
+    common = float(np.sqrt(variance.sum() / max(1, int(varies.sum())))) or 1.0
+    scale = np.where(variance > 0.0, np.sqrt(variance), common)
+    return InputScaling(mean, scale if by_column else np.ones(len(mean)), varies, common)

@@ -1,8 +1,8 @@
 """Training rows in one order, each once: what a fit of a predictor starts from.
 
 Rows with weight zero are dropped, equal rows with equal targets become one row with the sum of
-their weights, and rows are sorted. So a weight of 2 means exactly the same as a row given twice,
-and the order of the rows has no effect.
+their weights, and rows are sorted, within blocks of 65,536 rows. So up to that many rows a weight
+of 2 means exactly the same as a row given twice, and the order of the rows has no effect.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from cerflearn._typing import Float64Array, FloatArray, IntArray
+from cerflearn.training.task import GRID_ROWS
 
 _KEY_BLOCK_ROWS = 4096
 _LEAST_WEIGHT = float(np.finfo(np.float32).tiny)  # of a sum of one: networks are in float32
@@ -63,7 +64,14 @@ def distinct_rows(
         At least two rows.
     """
     X = X.toarray() if issparse(X) else X
-    rows, sums = merge_rows(X, targets, weights)
+    # Within blocks of the grid: data larger than memory are read block by block.
+    found = [
+        merge_rows(X[block], targets[block], weights[block])
+        for start in range(0, len(X), GRID_ROWS)
+        for block in (slice(start, start + GRID_ROWS),)
+    ]
+    rows = np.concatenate([first + i * GRID_ROWS for i, (first, _) in enumerate(found)])
+    sums = np.concatenate([each for _, each in found])
     if len(rows) < 2:
         raise ValueError("Found 1 sample with a weight above 0 (n_samples = 1): at least 2 needed.")
     with np.errstate(over="ignore", under="ignore"):

@@ -14,21 +14,24 @@ import numpy as np
 
 from cerflearn._typing import Float64Array
 from cerflearn.engine.engines import map_in_order
-from cerflearn.training2 import policy
-from cerflearn.training2.distillation import (
+from cerflearn.training import policy
+from cerflearn.training.distillation import (
     Teacher,
     distilled_problem,
     fit_kernel_teacher,
     labels_problem,
 )
-from cerflearn.training2.network import TrainableNetwork
-from cerflearn.training2.policy import SettingsRequest, TrainingSettings
-from cerflearn.training2.scores import losses_of_rows
-from cerflearn.training2.task import Problem, Task, parts_of_rows
-from cerflearn.training2.trainer import train_network
+from cerflearn.training.network import Float32Array, TrainableNetwork
+from cerflearn.training.policy import SettingsRequest, TrainingSettings
+from cerflearn.training.scores import losses_of_rows
+from cerflearn.training.task import Problem, Task, parts_of_rows
+from cerflearn.training.trainer import train_network
 
 FitTeacher = Callable[[Task, np.random.Generator], Teacher]
 """Fits a teacher to a task."""
+
+Rescore = Callable[[TrainableNetwork, TrainingSettings, Task, Task], Float64Array]
+"""Scores of the second task's rows by a head fitted to the first's."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,9 @@ class SearchOptions:
         Whether a tenth of the rows is held out of the last training.
     fit_teacher : callable or None
         Fits the teacher ``"estimator"``.
+    rescore : callable or None
+        ``rescore(network, settings, train, test)``: scores of test rows by a head that is fitted
+        to the features of a trained network. None: the head that was trained with them.
     report : callable or None
         Called with lines that say what is done.
     n_threads : int
@@ -55,6 +61,7 @@ class SearchOptions:
     effort: float = 1.0
     early_stopping: bool = False
     fit_teacher: FitTeacher | None = None
+    rescore: Rescore | None = None
     report: Callable[[str], None] | None = None
     n_threads: int = 1
 
@@ -166,6 +173,10 @@ class Search:
         of more.
         """
         options = self._options
+        if len(candidates) == 1:
+            folds = self._folds()
+            n_steps = policy.n_steps_for(folds[0].train.n_samples, options.effort)
+            return self._evaluate(candidates, folds, n_steps)[0]
         n_brackets = 1 + max(0, int(np.floor(np.log2(max(options.effort, 1.0)))))
         share = options.effort / 2.0 ** (n_brackets - 1)
         finalists: list[HeldOutResult] = []
@@ -232,6 +243,8 @@ class Search:
         def run(job: tuple[TrainingSettings, _Fold]) -> Float64Array:
             settings, fold = job
             network = self._train(fold.train, self._problem(fold, settings), settings, n_steps)
+            if self._options.rescore is not None:
+                return self._options.rescore(network, settings, fold.train, fold.test)
             return network.scores(scaled_inputs(fold.test, settings)).astype(np.float64)
 
         scores = map_in_order(run, jobs, self._options.n_threads)
@@ -287,7 +300,7 @@ class Search:
             inputs = scaled_inputs(held_out, settings)
             stop = lambda network: held_out.loss(network.scores(inputs).astype(np.float64))  # noqa: E731
         return train_network(
-            problem, settings, task.budget, task.usable, first_bias(task), n_steps, rng,
+            problem, settings, task.budget, task.usable, task.constant_scores(), n_steps, rng,
             held_out_loss=stop, on_progress=on_progress,
         )  # fmt: skip
 
@@ -310,18 +323,7 @@ class Search:
             self._options.report(line)
 
 
-def scaled_inputs(task: Task, settings: TrainingSettings) -> np.ndarray:
+def scaled_inputs(task: Task, settings: TrainingSettings) -> Float32Array:
     """Inputs of a task, scaled as the settings say."""
     return task.X * task.common_factors if settings.scaling == "common" else task.X
 
-
-def first_bias(task: Task) -> Float64Array:
-    """Scores that are right on average: means, or log-odds of the shares of the classes."""
-    mean = task.weights @ task.targets
-    if not task.classifies:
-        return np.asarray(mean)
-    least = 1.0 / (2.0 * task.n_samples)  # a class that is absent keeps a finite score
-    share = np.clip(mean, least, 1.0 - least)
-    if task.kind == "multiclass":
-        return np.asarray(np.log(share))
-    return np.asarray(np.log(share / (1.0 - share)))

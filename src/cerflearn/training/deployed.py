@@ -2,21 +2,17 @@ r"""A trained network as it is deployed: moments folded into frequencies, tables
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cerflearn._typing import BoolArray, Float64Array, FloatArray
-from cerflearn.training2.network import TABLE_END, Activation, TrainableNetwork
-
-N_BINS = (32, 64, 128, 256)
-"""Numbers of bins that a table may have."""
-
-BIN_LOSS = 0.005
-"""Share of the interpolated loss that bins may add on the training rows: the fewest bins are
-taken, or the most if all add more."""
+from cerflearn.training.network import TABLE_END, Activation, Float32Array, TrainableNetwork
+from cerflearn.training.policy import BIN_LOSS, N_BINS
+from cerflearn.training.task import Task
 
 _SCORED_ROWS = 4096  # whose features are stored at once
+_BINNED_ROWS = 20_000  # on which numbers of bins are compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +69,13 @@ class FeatureNetwork:
         """Scores (n_samples, n_scores) of X, in blocks of rows."""
         starts = range(0, len(X), _SCORED_ROWS)
         return np.concatenate([self._scores(X[s : s + _SCORED_ROWS]) for s in starts])
+
+    def rescaled(self, factors: FloatArray) -> FeatureNetwork:
+        """Network of inputs x whose product with the factors this one reads."""
+        column = np.asarray(factors, dtype=np.float64)[:, None]
+        return replace(
+            self, frequencies=self.frequencies * column, linear=self.linear * column
+        )
 
     def _scores(self, X: FloatArray) -> Float64Array:
         scores: Float64Array = X @ self.linear + self.bias
@@ -139,3 +142,30 @@ def tabulate(knots: Float64Array, n_bins: int) -> Float64Array:
     return values
 
 
+
+
+def choose_bins(network: TrainableNetwork, task: Task, X: Float32Array) -> int:
+    """Fewest bins with which tables lose little on the training rows.
+
+    Parameters
+    ----------
+    network : TrainableNetwork
+        Of tables, trained.
+    task : Task
+        Training rows; evenly spaced ones of many.
+    X : ndarray of shape (n_samples, n_features), float32
+        Their inputs, scaled as the network has seen them.
+
+    Returns
+    -------
+    int
+        One of :data:`~cerflearn.training.policy.N_BINS`.
+    """
+    rows = np.linspace(0, len(X) - 1, min(len(X), _BINNED_ROWS)).astype(np.int64)
+    part, inputs = task.rows(rows), np.ascontiguousarray(X[rows])
+    constant = part.loss(np.broadcast_to(part.constant_scores(), part.targets.shape))
+    most = part.loss(network.scores(inputs).astype(np.float64)) + BIN_LOSS * constant
+    for n_bins in N_BINS:
+        if part.loss(deploy(network, n_bins).scores(inputs)) <= most:
+            return n_bins
+    return N_BINS[-1]

@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from cerflearn.training2.network import Activation
-from cerflearn.training2.pruning import Budget
+from cerflearn.training.network import Activation
+from cerflearn.training.pruning import Budget
 
 Learn: TypeAlias = Literal["masks", "features", "selection"]
 """What is learned: masks, frequencies and scores; the latter two; a selection, and scores."""
@@ -75,6 +75,16 @@ has 1/2, max(y, 0) of a normal y has 1/2 - 1/(2 pi); tables are penalised by the
 WEIGHT_SHARE, SCALE_SHARE, LINEAR_SHARE, CURVATURE = 0.1, 0.2, 0.1, 4.0
 """Penalties of weights, scales of cosines, the linear part and second differences of tables, for
 one unit of that of the heads (suite)."""
+
+N_BINS = (32, 64, 128, 256)
+"""Numbers of bins that a deployed table may have."""
+
+BIN_LOSS = 0.001
+"""Share of the loss of constant scores that bins may add on the training rows to the loss of
+interpolated tables: the fewest bins are taken, or the most if all add more."""
+
+BINS_WITHIN_BYTES = 64
+"""Bins of a table where bytes are bounded; half and twice as many are compared later."""
 
 EARLY_STOPPING_CHECKS = 8
 """Networks after pruning that are compared on held-out rows."""
@@ -148,6 +158,8 @@ class TrainingSettings:
         Kernel coefficient of the first frequencies of unscaled inputs; None: by ``frequency_scale``.
     n_knots : int
         Of a table.
+    n_bins : int or None
+        Of a deployed table; None: chosen when it is trained.
     draw : int
         Number of the random start.
     """
@@ -162,6 +174,7 @@ class TrainingSettings:
     frequency_scale: float = 1.0
     gamma: float | None = None
     n_knots: int = N_KNOTS
+    n_bins: int | None = None
     draw: int = 0
 
     def __str__(self) -> str:
@@ -172,6 +185,7 @@ class TrainingSettings:
             f"{self.scaling} scaling": self.scaling != "column",
             f"frequencies x {self.frequency_scale:g}": self.frequency_scale != 1.0,
             f"{self.n_knots} knots": self.n_knots != N_KNOTS,
+            f"{self.n_bins} bins": self.n_bins is not None,
             f"start {self.draw}": self.draw > 0,
         }
         named = [name for name, holds in extra.items() if holds]
@@ -196,6 +210,8 @@ class SettingsRequest:
         Whether tables may be compared.
     linear_part : bool
         Whether a linear part may be compared.
+    settings : TrainingSettings or None
+        The only candidate, if given.
     """
 
     learn: Learn | None = None
@@ -206,6 +222,7 @@ class SettingsRequest:
     gamma: float | None = None
     tables: bool = True
     linear_part: bool = True
+    settings: TrainingSettings | None = None
 
 
 def least_macs(budget: Budget, n_features: int) -> int:
@@ -226,13 +243,27 @@ def usual_inputs(n_features: int, n_scores: int) -> float:
     return float(np.clip(np.sqrt(n_features * n_scores) / 3.0, min(n_features, 2), n_features))
 
 
-def n_components_for(budget: Budget, n_inputs: float, n_features: int, n_samples: int) -> int:
-    r"""Features of so many inputs that share a budget, at most :math:`5 \sqrt N` for N rows."""
+def n_components_for(
+    budget: Budget,
+    n_inputs: float,
+    n_features: int,
+    n_samples: int,
+    n_bins: int | None = None,
+) -> int:
+    r"""Features of so many inputs that share a budget, at most :math:`5 \sqrt N` for N rows.
+
+    Tables of ``n_bins`` bins must fit its bytes, too.
+    """
     n_inputs = max(n_inputs, min(budget.group_size, n_features))
     fitting = budget.macs / (n_inputs + budget.n_scores)
     width = budget.features_per_mask
     most = MOST_FEATURES_PER_ROOT * np.sqrt(n_samples)
-    return int(max(width, min(fitting, most) // width * width))
+    found = int(max(width, min(fitting, most) // width * width))
+    while found > width and not budget.admits(
+        budget.macs, int(found * n_inputs), found, 0, n_bins
+    ):
+        found = max(width, int(0.9 * found) // width * width)
+    return found
 
 
 def start_inputs(settings: TrainingSettings, budget: Budget, n_usable: int) -> int:
@@ -266,6 +297,8 @@ def candidate_settings(
 
     A value that is given replaces that of every candidate.
     """
+    if request.settings is not None:
+        return [request.settings]
     activations: tuple[Activation, ...] = ("table", "cosine", "relu")
     if request.activation is not None:
         activations = (request.activation,)
@@ -283,15 +316,17 @@ def _candidates(
     n_samples: int,
 ) -> Iterable[TrainingSettings]:
     usual = usual_inputs(n_usable, budget.n_scores)
-    widths = [n_components_for(budget, n, n_usable, n_samples) for n in (usual, FEW_INPUTS)]
     direct = request.linear_part and request.learn in (None, "masks")
     learn: Learn = "masks" if request.learn is None else request.learn
     for alpha in ALPHAS:
         if direct and request.n_components is None:
             yield TrainingSettings(activations[0], 0, alpha, linear_part=True)
-        for width in widths:
+        for n_inputs in (usual, FEW_INPUTS):
             for activation in activations:
-                setting = TrainingSettings(activation, width, alpha, learn=learn)
+                bounded = activation == "table" and budget.max_bytes is not None
+                n_bins = BINS_WITHIN_BYTES if bounded else None
+                width = n_components_for(budget, n_inputs, n_usable, n_samples, n_bins)
+                setting = TrainingSettings(activation, width, alpha, learn=learn, n_bins=n_bins)
                 yield setting
                 if direct:
                     yield replace(setting, linear_part=True)
@@ -317,6 +352,8 @@ def neighbours(setting: TrainingSettings, request: SettingsRequest) -> list[Trai
             found.append(replace(setting, frequency_scale=2.0))
         if setting.activation == "table":
             found.append(replace(setting, n_knots=2 * N_KNOTS - 1))
+    if setting.n_bins is not None:
+        found.append(replace(setting, n_bins=setting.n_bins // 2))
     if request.teacher is None and setting.teacher == "labels":
         found.append(replace(setting, teacher="kernel"))
     return found

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from cerflearn._typing import BoolArray, Float64Array
-from cerflearn.training2 import policy
-from cerflearn.training2.network import Float32Array, TrainableNetwork
-from cerflearn.training2.policy import TrainingSettings
-from cerflearn.training2.pruning import Budget, prune
-from cerflearn.training2.start import draw_network, set_moments
-from cerflearn.training2.task import Problem, batches_of_rows
+from cerflearn.training import policy
+from cerflearn.training.network import Float32Array, TrainableNetwork
+from cerflearn.training.policy import TrainingSettings
+from cerflearn.training.pruning import Budget, prune
+from cerflearn.training.start import draw_network, set_moments
+from cerflearn.training.task import Problem, batches_of_rows
 
 IMPORTANCE_ROWS = 512
 """Rows over which importances are measured."""
@@ -64,12 +64,16 @@ def train_network(
     """
     network = draw_network(problem, settings, budget, usable, bias, rng)
     run = _Run(problem, settings, n_steps, rng)
-    sample, deviations = run.importance_rows(), problem.X.std(axis=0, dtype=np.float64)
-    marks, costs = pruning_schedule(network.n_macs, budget.macs, n_steps)
+    sample, deviations = run.importance_rows(), input_deviations(problem.X)
+    counts = len(network.inputs), network.n_components, len(network.linear_inputs)
+    n_start = budget.operations(*counts)
+    if not budget.admits(budget.macs, *counts, settings.n_bins):
+        n_start = max(n_start, budget.macs + 1)  # too many bytes: pruned at least once
+    marks, costs = pruning_schedule(n_start, budget.macs, n_steps)
     begin = 0
     for end, macs in zip(marks, costs, strict=True):
         loss = run.steps(network, begin, end)
-        network = prune(network, sample, deviations.astype(np.float32), macs, budget)
+        network = prune(network, sample, deviations, macs, budget, settings.n_bins)
         begin = end
         if on_progress is not None:
             on_progress(end / n_steps, loss)
@@ -168,6 +172,11 @@ class _Run:
             if value < least:
                 best, least = seen, value
         return best, loss
+
+
+def input_deviations(X: Float32Array) -> Float32Array:
+    """Standard deviation (n_features,) of each input."""
+    return X.std(axis=0, dtype=np.float64).astype(np.float32)
 
 
 def learning_rates(n_steps: int) -> Float32Array:

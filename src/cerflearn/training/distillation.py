@@ -13,10 +13,10 @@ from typing import TypeAlias
 import numpy as np
 
 from cerflearn._typing import Float64Array, FloatArray, IntArray
-from cerflearn.training2.kernel_ridge import fit_kernel_ridge
-from cerflearn.training2.network import Float32Array
-from cerflearn.training2.scores import fit_inverse_temperature, probabilities, score_targets
-from cerflearn.training2.task import Problem, Task, problem_of
+from cerflearn.training.kernel_ridge import fit_kernel_ridge
+from cerflearn.training.network import Float32Array
+from cerflearn.training.scores import fit_inverse_temperature, probabilities, score_targets
+from cerflearn.training.task import Problem, Task, problem_of
 
 Teacher: TypeAlias = Callable[[Float32Array], Float64Array]
 """Targets (n_points, n_scores) that a fitted model gives to inputs in the task's scale."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from cerflearn._typing import BoolArray, Float64Array
-from cerflearn.training2.network import (
+from cerflearn.training.network import (
     TABLE_END,
     Float32Array,
     Int32Array,
     TrainableNetwork,
     padded_scores,
 )
-from cerflearn.training2.policy import (
+from cerflearn.training.policy import (
     FIRST_HEAD,
     FIRST_NOISE,
     RELU_OFFSETS,
@@ -20,8 +20,13 @@ from cerflearn.training2.policy import (
     TrainingSettings,
     start_inputs,
 )
-from cerflearn.training2.pruning import Budget
-from cerflearn.training2.task import Problem
+from cerflearn.training.pruning import Budget
+from cerflearn.training.task import Problem
+
+LEAST_VARIANCE = 1e-8
+"""Added to variances before they are divided by, here and in the native steps."""
+
+_MOMENT_ROUNDS = 10
 
 MOMENT_ROWS = 4096
 """Rows over which mean and variance of projections are measured before training."""
@@ -139,11 +144,21 @@ def _draw_heads(
 
 
 def set_moments(network: TrainableNetwork, X: Float32Array, weights: Float32Array) -> None:
-    """Set mean and variance of the projections to those over weighted rows."""
+    """Set mean and variance of the projections to those over weighted rows, clamped.
+
+    Values beyond the span of a table, in units of the deviation that is sought, count as its ends:
+    few outliers must not squeeze all other rows into few bins.
+    """
     if network.n_components == 0:
         return
     share = weights.astype(np.float64) / float(weights.sum(dtype=np.float64))
     z = np.asarray(X @ network.weight_matrix(), dtype=np.float64)
-    mean = share @ z
+    mean, bound = share @ z, np.inf
+    for _ in range(_MOMENT_ROUNDS):
+        apart = np.clip(z - mean, -bound, bound)
+        shift = share @ apart
+        variance = share @ np.square(apart) - shift**2
+        mean = mean + shift
+        bound = TABLE_END * np.sqrt(np.maximum(variance, 0.0) + LEAST_VARIANCE)
     network.means[:] = mean
-    network.variances[:] = share @ np.square(z - mean)
+    network.variances[:] = np.maximum(variance, 0.0)

@@ -1,0 +1,91 @@
+"""An estimator of the user's as teacher of a network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.utils.validation import has_fit_parameter
+
+from cerflearn._typing import Float64Array, IntArray
+from cerflearn.training.distillation import Teacher
+from cerflearn.training.network import Float32Array
+from cerflearn.training.search import FitTeacher
+from cerflearn.training.task import Task
+
+
+def check_teacher(teacher: Any, *, classifies: bool) -> None:
+    """Refuse an estimator that cannot give the targets of a network."""
+    needed = "predict_proba" if classifies else "predict"
+    if not hasattr(teacher, "fit") or not hasattr(teacher, needed):
+        kind = "classifier" if classifies else "regressor"
+        raise ValueError(
+            f"teacher={teacher!r} is not valid: it must be a {kind} with fit and {needed}, or "
+            "'auto', 'labels' or 'kernel'."
+        )
+    if is_classifier(teacher) != classifies:
+        kind, other = ("classifier", "CERFRegressor") if classifies else ("regressor", "CERFClassifier")
+        raise ValueError(
+            f"teacher={teacher!r} is not valid: a {kind} is needed here; {other} takes this one."
+        )
+
+
+def teacher_fitter(teacher: Any, seed: int) -> FitTeacher:
+    """Return a function that fits a clone of an estimator to a task.
+
+    The estimator sees inputs of mean 0 and deviation 1, and weights if it takes them. Those of its
+    parameters called ``random_state`` that are None are set.
+
+    Parameters
+    ----------
+    teacher : estimator
+        Not changed.
+    seed : int
+        For its random states.
+
+    Returns
+    -------
+    callable
+        See :data:`~cerflearn.training.search.FitTeacher`.
+    """
+
+    def fit(task: Task, rng: np.random.Generator) -> Teacher:
+        del rng
+        model = clone(teacher)
+        parameters = model.get_params()
+        free = [name for name, value in parameters.items() if _is_random_state(name) and value is None]
+        model.set_params(**dict.fromkeys(free, seed % 2**31))
+        weights = task.weights * task.n_samples
+        extra = {"sample_weight": weights} if has_fit_parameter(model, "sample_weight") else {}
+        if task.kind == "multilabel":
+            raise ValueError(
+                "teacher must be 'auto', 'labels' or 'kernel' where y has several labels a row."
+            )
+        if not task.classifies:
+            targets = task.targets[:, 0] if task.n_scores == 1 else task.targets
+            model.fit(task.X, targets, **extra)
+            return lambda X: np.asarray(model.predict(X), dtype=np.float64).reshape(len(X), -1)
+        codes = _codes(task)
+        model.fit(task.X, codes, **extra)
+        return lambda X: _probabilities(model, X, task)
+
+    return fit
+
+
+def _is_random_state(name: str) -> bool:
+    return name == "random_state" or name.endswith("__random_state")
+
+
+def _codes(task: Task) -> IntArray:
+    """Numbers of the classes."""
+    codes = task.targets[:, 0] if task.kind == "binary" else task.targets.argmax(axis=1)
+    return codes.astype(np.int64)
+
+
+def _probabilities(model: Any, X: Float32Array, task: Task) -> Float64Array:
+    """Probabilities (n_samples, n_scores); classes that the teacher has not seen have none."""
+    found = np.asarray(model.predict_proba(X), dtype=np.float64)
+    full = np.zeros((len(X), 2 if task.kind == "binary" else task.n_scores))
+    full[:, np.asarray(model.classes_, dtype=np.int64)] = found
+    return full[:, 1:] if task.kind == "binary" else full
