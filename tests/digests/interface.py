@@ -130,5 +130,5 @@ def n_blocks_of(model: Any) -> int:
 
 
 def cost_of(model: Any) -> dict[str, Any]:
-    """MACs, trigonometric functions, parameters and bytes of anything that ``cost`` counts."""
+    """Every number of the cost of anything that ``cost`` counts."""
     return {f"cost {name}": value for name, value in asdict(cost(model)).items()}
