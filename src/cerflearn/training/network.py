@@ -156,6 +156,14 @@ class TrainableNetwork:
         names = ("parameters", "first", "second", "means", "variances")
         return replace(self, **{name: getattr(self, name).copy() for name in names})
 
+    def restarted(self) -> TrainableNetwork:
+        """Copy with the optimiser as at the start."""
+        found = self.copy()
+        found.first[:] = 0.0
+        found.second[:] = 0.0
+        found.n_steps = 0
+        return found
+
     def pruned(self, entries: BoolArray, linear: BoolArray) -> TrainableNetwork:
         """Network of the marked entries; features without any are left out.
 

@@ -18,8 +18,9 @@ from cerflearn.training.pruning import Budget
 Learn: TypeAlias = Literal["masks", "features", "selection"]
 """What is learned: masks, frequencies and scores; the latter two; a selection, and scores."""
 
-Scaling: TypeAlias = Literal["column", "common", "none"]
-"""Inputs divided by their own deviation, all by one, or as they are."""
+Scaling: TypeAlias = Literal["column", "common", "robust", "none"]
+"""Inputs divided by their own deviation, all by one, by their own quartiles' distance where that is
+less than their deviation (heavy tails), or as they are."""
 
 # --- one training ---------------------------------------------------------------------------
 STEPS_PER_ROOT = 67.0
@@ -115,21 +116,27 @@ MOST_FOLDS = 3
 FIRST_SHARE, SECOND_SHARE = 1 / 6, 1 / 3
 """Shares of the steps in the first and second round of the search."""
 
-SURVIVORS = 1 / 3
-"""Share of the candidates that go on."""
+SURVIVORS = 1 / 4
+"""Share of the candidates of the first round that go on."""
 
-FINALISTS = 3
-"""Candidates that are trained with all steps."""
+N_DRAWS = 2
+"""Random starts of each candidate in the first round, at most (small networks depend on them)."""
+
+COUNTS = ((6, 10**6), (4, 24), (2, 3), (1, 9))
+"""Fewest and most candidates of the three rounds, and trainings of the finalists in all folds."""
+
+RESUMED_STEPS, RESUMED_RATE = 1 / 3, 0.5
+"""Shares of steps and rate with which a network of a part of the rows is trained on with all."""
+
+WORK_PER_ROW = 6e6
+"""Multiply-adds of each round at effort 1 for each row that settings are compared on: about two
+seconds of one core for 2,000 rows. It bounds the number of candidates."""
+
+TRAINING_OVERHEAD = 5e7
+"""Of one training beside its multiply-adds, in the same unit: about 5 ms."""
 
 SIMPLER_WITHIN = 0.25
 """Paired standard errors within which the simpler of two candidates is taken (suite)."""
-
-SEARCH_WORK = 4e10
-"""Multiply-adds of the first round at effort 1, beyond which fewer candidates are compared: about
-two seconds of one core."""
-
-LEAST_CANDIDATES = 6
-"""Candidates of the first round, however long each takes."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +157,7 @@ class TrainingSettings:
         See :data:`Learn`.
     linear_part : bool
         Whether inputs add to the scores directly, too.
-    scaling : {"column", "common", "none"}
+    scaling : {"column", "common", "robust", "none"}
         Of the inputs.
     frequency_scale : float
         Times the usual radians a deviation that cosines start with.
@@ -286,8 +293,8 @@ def work_of(settings: TrainingSettings, budget: Budget, n_usable: int, n_samples
     n_inputs = start_inputs(settings, budget, n_usable)
     entries = settings.n_components * n_inputs + n_usable * budget.n_scores * settings.linear_part
     heads = settings.n_components * budget.n_scores * (4.0 if settings.activation == "table" else 2.0)
-    # Entries are pruned on the way: a third of the first ones on average.
-    return n_steps_for(n_samples) * BATCH_SIZE * (entries + 2.0 * heads)
+    batch_size = min(BATCH_SIZE, n_samples)
+    return TRAINING_OVERHEAD + n_steps_for(n_samples) * batch_size * (entries + 2.0 * heads)
 
 
 def candidate_settings(
@@ -347,7 +354,7 @@ def neighbours(setting: TrainingSettings, request: SettingsRequest) -> list[Trai
     """Settings that differ from a good one in what the first round did not vary."""
     found = [replace(setting, draw=setting.draw + 1)]
     if request.gamma is None and setting.n_components > 0:
-        found.append(replace(setting, scaling="common"))
+        found += [replace(setting, scaling=scaling) for scaling in ("common", "robust")]
         if setting.activation == "cosine":
             found.append(replace(setting, frequency_scale=2.0))
         if setting.activation == "table":

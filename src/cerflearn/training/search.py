@@ -24,7 +24,7 @@ from cerflearn.training.distillation import (
 from cerflearn.training.network import Float32Array, TrainableNetwork
 from cerflearn.training.policy import SettingsRequest, TrainingSettings
 from cerflearn.training.scores import losses_of_rows
-from cerflearn.training.task import Problem, Task, parts_of_rows
+from cerflearn.training.task import Problem, Task, hash_of_rows, parts_of_rows
 from cerflearn.training.trainer import train_network
 
 FitTeacher = Callable[[Task, np.random.Generator], Teacher]
@@ -78,6 +78,8 @@ class HeldOutResult:
         Of the rows.
     weights, losses : ndarray of shape (n_rows,)
         Of the rows.
+    networks : list of TrainableNetwork
+        One for each fold.
     """
 
     settings: TrainingSettings
@@ -85,6 +87,7 @@ class HeldOutResult:
     targets: Float64Array
     weights: Float64Array
     losses: Float64Array
+    networks: list[TrainableNetwork]
 
     @property
     def mean(self) -> float:
@@ -164,7 +167,7 @@ class Search:
         else:
             best = self._choose(candidates)
             settings = best.settings
-        return SearchResult(self._train_on_all(settings), settings, best)
+        return SearchResult(self._train_on_all(settings, best), settings, best)
 
     def _choose(self, candidates: list[TrainingSettings]) -> HeldOutResult:
         """Best of the finalists of all brackets.
@@ -175,15 +178,15 @@ class Search:
         options = self._options
         if len(candidates) == 1:
             folds = self._folds()
-            n_steps = policy.n_steps_for(folds[0].train.n_samples, options.effort)
-            return self._evaluate(candidates, folds, n_steps)[0]
+            n_rows = folds[0].train.n_samples
+            return self._evaluate(candidates, folds, n_rows, options.effort)[0]
         n_brackets = 1 + max(0, int(np.floor(np.log2(max(options.effort, 1.0)))))
         share = options.effort / 2.0 ** (n_brackets - 1)
         finalists: list[HeldOutResult] = []
         for bracket in range(n_brackets):
             # Brackets 0 and 1 take the same time, each further one twice as long.
             longer = share * 2.0 ** max(0, bracket - 1)
-            drawn = [replace(c, draw=c.draw + 8 * bracket) for c in candidates]
+            drawn = [replace(c, draw=c.draw + 2 * policy.N_DRAWS * bracket) for c in candidates]
             finalists += self._halve(drawn, longer)
         least = min(finalists, key=lambda result: result.mean)
         good = [result for result in finalists if result.is_as_good_as(least)] or [least]
@@ -192,39 +195,45 @@ class Search:
     def _halve(self, candidates: list[TrainingSettings], effort: float) -> list[HeldOutResult]:
         folds = self._folds()
         n_rows = folds[0].train.n_samples
-        candidates = candidates[: self._n_candidates(candidates, n_rows)]
-        shares = (policy.FIRST_SHARE, policy.SECOND_SHARE)
-        for share in shares:
-            n_steps = policy.n_steps_for(n_rows, effort * share)
-            results = self._evaluate(candidates, folds[:1], n_steps)
-            ranked = [result.settings for result in sorted(results, key=lambda r: r.mean)]
-            if share == shares[0]:
-                n_kept = max(policy.FINALISTS, round(policy.SURVIVORS * len(ranked)))
-                candidates = self._with_neighbours(ranked[:n_kept])
-            else:
-                candidates = ranked[: policy.FINALISTS]
-        return self._evaluate(candidates, folds, policy.n_steps_for(n_rows, effort))
+        drawn = [replace(c, draw=c.draw + i) for i in range(policy.N_DRAWS) for c in candidates]
+        chosen = drawn[: self._n_within(drawn, n_rows, 0, policy.FIRST_SHARE)]
+        results = self._evaluate(chosen, folds[:1], n_rows, effort * policy.FIRST_SHARE)
+        ranked = _ranked(results)
+        ranked = self._with_neighbours(ranked[: round(policy.SURVIVORS * len(ranked))] or ranked)
+        chosen = ranked[: self._n_within(ranked, n_rows, 1, policy.SECOND_SHARE)]
+        results = self._evaluate(chosen, folds[:1], n_rows, effort * policy.SECOND_SHARE)
+        ranked = _ranked(results)
+        finalists = ranked[: self._n_within(ranked, n_rows, 2, 1.0)]
+        n_trainings = self._n_within(finalists * len(folds), n_rows, 3, 1.0)
+        n_folds = max(1, n_trainings // len(finalists))
+        return self._evaluate(finalists, folds[:n_folds], n_rows, effort)
 
     def _with_neighbours(self, ranked: list[TrainingSettings]) -> list[TrainingSettings]:
-        """Add variants of the best two, in what the first round did not vary."""
+        """Add variants of the best two, in what the first round did not vary, behind these."""
         request = self._options.request
-        more = [n for best in ranked[:2] for n in policy.neighbours(best, request)]
-        return list(dict.fromkeys([*ranked, *more]))
+        more = [policy.neighbours(best, request) for best in ranked[:2]]
+        return list(dict.fromkeys([*ranked[:2], *(n for near in more for n in near), *ranked]))
 
-    def _n_candidates(self, candidates: Sequence[TrainingSettings], n_rows: int) -> int:
-        """Candidates of the first round: fewer where each takes long."""
+    def _n_within(
+        self, candidates: Sequence[TrainingSettings], n_rows: int, stage: int, share: float
+    ) -> int:
+        """Number of the first candidates that a round has work for."""
         budget = self._task.budget
-        works = [policy.work_of(c, budget, self._n_usable, n_rows) for c in candidates]
-        spent = policy.FIRST_SHARE * np.cumsum(works)
-        within = int(np.searchsorted(spent, policy.SEARCH_WORK, side="right"))
-        return int(np.clip(within, policy.LEAST_CANDIDATES, len(candidates)))
+        works = [
+            policy.TRAINING_OVERHEAD
+            + share * policy.work_of(settings, budget, self._n_usable, n_rows)
+            for settings in candidates
+        ]
+        within = int(np.searchsorted(np.cumsum(works), policy.WORK_PER_ROW * n_rows, side="right"))
+        least, most = policy.COUNTS[stage]
+        return min(int(np.clip(within, least, most)), len(candidates))
 
     def _folds(self) -> list[_Fold]:
         """Parts of at most ``SEARCH_ROWS`` rows, of which one is held out in each fold."""
         task = self._task
         if task.n_samples > policy.SEARCH_ROWS:
-            part = parts_of_rows(task.strata, -(-task.n_samples // policy.SEARCH_ROWS), self._seed)
-            task = task.rows(part == 0)
+            order = np.argsort(hash_of_rows(task.n_samples, self._seed), kind="stable")
+            task = task.rows(np.sort(order[: policy.SEARCH_ROWS]))
         n_parts = min(policy.HELD_OUT_PARTS, task.n_samples)
         wanted = round(policy.HELD_OUT_ROWS * n_parts / task.n_samples)
         n_folds = int(np.clip(wanted, 1, min(policy.MOST_FOLDS, n_parts)))
@@ -232,25 +241,30 @@ class Search:
         return [_Fold(task.rows(parts != p), task.rows(parts == p)) for p in range(n_folds)]
 
     def _evaluate(
-        self, candidates: Sequence[TrainingSettings], folds: Sequence[_Fold], n_steps: int
+        self,
+        candidates: Sequence[TrainingSettings],
+        folds: Sequence[_Fold],
+        n_rows: int,
+        effort: float,
     ) -> list[HeldOutResult]:
         """Train each candidate in each fold, and score the held-out rows."""
+        n_steps = policy.n_steps_for(n_rows, effort)
         for fold in folds:
             for settings in candidates:
                 self._problem(fold, settings)  # made once, before threads share it
         jobs = [(settings, fold) for settings in candidates for fold in folds]
 
-        def run(job: tuple[TrainingSettings, _Fold]) -> Float64Array:
+        def run(job: tuple[TrainingSettings, _Fold]) -> tuple[TrainableNetwork, Float64Array]:
             settings, fold = job
             network = self._train(fold.train, self._problem(fold, settings), settings, n_steps)
             if self._options.rescore is not None:
-                return self._options.rescore(network, settings, fold.train, fold.test)
-            return network.scores(scaled_inputs(fold.test, settings)).astype(np.float64)
+                return network, self._options.rescore(network, settings, fold.train, fold.test)
+            return network, network.scores(scaled_inputs(fold.test, settings)).astype(np.float64)
 
-        scores = map_in_order(run, jobs, self._options.n_threads)
+        found = map_in_order(run, jobs, self._options.n_threads)
         n = len(folds)
         results = [
-            self._result(settings, scores[i * n : (i + 1) * n], folds)
+            self._result(settings, found[i * n : (i + 1) * n], folds)
             for i, settings in enumerate(candidates)
         ]
         for result in results:
@@ -258,13 +272,17 @@ class Search:
         return results
 
     def _result(
-        self, settings: TrainingSettings, scores: Sequence[Float64Array], folds: Sequence[_Fold]
+        self,
+        settings: TrainingSettings,
+        found: Sequence[tuple[TrainableNetwork, Float64Array]],
+        folds: Sequence[_Fold],
     ) -> HeldOutResult:
-        both = np.concatenate(scores)
+        both = np.concatenate([scores for _, scores in found])
         targets = np.concatenate([fold.test.targets for fold in folds])
         weights = np.concatenate([fold.test.weights for fold in folds])
         losses = losses_of_rows(both, targets, self._task.kind)
-        return HeldOutResult(settings, both, targets, weights, losses)
+        networks = [network for network, _ in found]
+        return HeldOutResult(settings, both, targets, weights, losses, networks)
 
     def _problem(self, fold: _Fold, settings: TrainingSettings) -> Problem:
         key = (settings.teacher, settings.scaling)
@@ -281,9 +299,8 @@ class Search:
         else:
             assert self._options.fit_teacher is not None
             problem = distilled_problem(task, self._options.fit_teacher(task, rng), rng)
-        if settings.scaling != "common":
-            return problem
-        return replace(problem, X=problem.X * task.common_factors)
+        factors = task.input_factors.get(settings.scaling)
+        return problem if factors is None else replace(problem, X=problem.X * factors)
 
     def _train(
         self,
@@ -293,6 +310,7 @@ class Search:
         n_steps: int,
         held_out: Task | None = None,
         on_progress: Callable[[float, float], None] | None = None,
+        start: TrainableNetwork | None = None,
     ) -> TrainableNetwork:
         rng = np.random.default_rng([self._seed, 2, settings.draw])
         stop = None
@@ -301,11 +319,18 @@ class Search:
             stop = lambda network: held_out.loss(network.scores(inputs).astype(np.float64))  # noqa: E731
         return train_network(
             problem, settings, task.budget, task.usable, task.constant_scores(), n_steps, rng,
-            held_out_loss=stop, on_progress=on_progress,
+            held_out_loss=stop, on_progress=on_progress, start=start,
         )  # fmt: skip
 
-    def _train_on_all(self, settings: TrainingSettings) -> TrainableNetwork:
-        """Train on all rows, except for a tenth if early stopping needs rows."""
+    def _train_on_all(
+        self, settings: TrainingSettings, best: HeldOutResult | None
+    ) -> TrainableNetwork:
+        """Train on all rows, except for a tenth if early stopping needs rows.
+
+        Small networks depend on their start. So those that have been compared are trained on, too,
+        with all rows, and the network with the least loss is taken: on the held-out tenth, or else
+        on the training rows, as all have the same size and penalty.
+        """
         task, held_out = self._task, None
         if self._options.early_stopping:
             parts = parts_of_rows(task.strata, 10, self._seed + 2)
@@ -316,7 +341,18 @@ class Search:
         def progress(share: float, loss: float) -> None:
             self._say(f"{share:4.0%} of training, loss {loss:.5g}")
 
-        return self._train(task, problem, settings, n_steps, held_out, progress)
+        starts = [None, *(best.networks if best is not None else [])]
+
+        def run(start: TrainableNetwork | None) -> TrainableNetwork:
+            told = progress if start is None else None
+            return self._train(task, problem, settings, n_steps, held_out, told, start)
+
+        networks = map_in_order(run, starts, self._options.n_threads)
+        judge = _evenly_spaced(task if held_out is None else held_out)
+        inputs = scaled_inputs(judge, settings)
+        losses = [judge.loss(network.scores(inputs).astype(np.float64)) for network in networks]
+        self._say(f"losses of {len(networks)} starts: " + ", ".join(f"{x:.4f}" for x in losses))
+        return networks[int(np.argmin(np.nan_to_num(losses, nan=np.inf)))]
 
     def _say(self, line: str) -> None:
         if self._options.report is not None:
@@ -325,5 +361,17 @@ class Search:
 
 def scaled_inputs(task: Task, settings: TrainingSettings) -> Float32Array:
     """Inputs of a task, scaled as the settings say."""
-    return task.X * task.common_factors if settings.scaling == "common" else task.X
+    factors = task.input_factors.get(settings.scaling)
+    return task.X if factors is None else task.X * factors
+
+
+def _evenly_spaced(task: Task) -> Task:
+    """Rows on which trained networks are compared."""
+    n = min(task.n_samples, policy.SEARCH_ROWS)
+    return task.rows(np.linspace(0, task.n_samples - 1, n).astype(np.int64))
+
+
+def _ranked(results: Sequence[HeldOutResult]) -> list[TrainingSettings]:
+    """Settings in the order of their held-out losses."""
+    return [result.settings for result in sorted(results, key=lambda result: result.mean)]
 

@@ -49,8 +49,8 @@ class Task:
         Of the network.
     usable : ndarray of shape (n_features,), bool
         Inputs that vary.
-    common_factors : ndarray of shape (n_features,), float32
-        Factors that scale all inputs alike instead of one by one.
+    input_factors : dict of ndarray of shape (n_features,), float32
+        Factors of the inputs for other scalings, by their names.
     """
 
     X: Float32Array
@@ -60,7 +60,7 @@ class Task:
     kind: TargetKind
     budget: Budget
     usable: BoolArray
-    common_factors: Float32Array
+    input_factors: dict[str, Float32Array]
 
     @property
     def n_samples(self) -> int:

@@ -32,6 +32,7 @@ def train_network(
     *,
     held_out_loss: Callable[[TrainableNetwork], float] | None = None,
     on_progress: Callable[[float, float], None] | None = None,
+    start: TrainableNetwork | None = None,
 ) -> TrainableNetwork:
     """Train a network within a budget.
 
@@ -56,14 +57,22 @@ def train_network(
         is returned. None: the last one.
     on_progress : callable, optional
         Called with the share of the steps done and the mean loss of the last of them.
+    start : TrainableNetwork, optional
+        Network within the budget that is trained on, for fewer steps and at a lower rate. None: one
+        is drawn, and pruned.
 
     Returns
     -------
     TrainableNetwork
         Moments of its projections are those of the training rows.
     """
-    network = draw_network(problem, settings, budget, usable, bias, rng)
-    run = _Run(problem, settings, n_steps, rng)
+    rate = policy.LEARNING_RATE
+    if start is None:
+        network = draw_network(problem, settings, budget, usable, bias, rng)
+    else:
+        network, rate = start.restarted(), policy.RESUMED_RATE * rate
+        n_steps = max(1, round(policy.RESUMED_STEPS * n_steps))
+    run = _Run(problem, settings, n_steps, rate, rng)
     sample, deviations = run.importance_rows(), input_deviations(problem.X)
     counts = len(network.inputs), network.n_components, len(network.linear_inputs)
     n_start = budget.operations(*counts)
@@ -116,12 +125,13 @@ class _Run:
         problem: Problem,
         settings: TrainingSettings,
         n_steps: int,
+        rate: float,
         rng: np.random.Generator,
     ) -> None:
         self._problem, self._n_steps = problem, n_steps
         size = min(policy.BATCH_SIZE, problem.n_rows)
         self._order = batches_of_rows(problem.n_rows, size, n_steps, rng)
-        self._rates = learning_rates(n_steps)
+        self._rates = learning_rates(n_steps, rate)
         self._penalties = penalties_of(settings)
         self._moment_rate = min(1.0, size / min(problem.n_rows, policy.MOMENT_HORIZON))
 
@@ -179,11 +189,11 @@ def input_deviations(X: Float32Array) -> Float32Array:
     return X.std(axis=0, dtype=np.float64).astype(np.float32)
 
 
-def learning_rates(n_steps: int) -> Float32Array:
-    """Rates (n_steps,): a short rise, then half a cosine to zero."""
+def learning_rates(n_steps: int, rate: float) -> Float32Array:
+    """Rates (n_steps,): a short rise to ``rate``, then half a cosine to zero."""
     done = np.arange(n_steps) / n_steps
     rise = np.minimum(1.0, (done + 1.0 / n_steps) / _WARM_UP)
-    rates = policy.LEARNING_RATE * rise * 0.5 * (1.0 + np.cos(np.pi * done))
+    rates = rate * rise * 0.5 * (1.0 + np.cos(np.pi * done))
     return rates.astype(np.float32)
 
 

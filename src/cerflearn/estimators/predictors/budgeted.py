@@ -379,7 +379,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             kind,
             budget,
             usable,
-            scaling.common_factors,
+            scaling.factors() if self._chooses_gamma else {},
         )
 
     def _start_gamma(self, task: Task) -> float:
@@ -594,8 +594,9 @@ def _deployed(found: SearchResult, task: Task, scaling: InputScaling) -> FittedN
     if network.kind == "table" and settings.n_bins is None and network.n_components > 0:
         n_bins = choose_bins(network, task, inputs)
     deployed = deploy(network, n_bins)
-    if settings.scaling == "common":
-        deployed = deployed.rescaled(task.common_factors)
+    factors = task.input_factors.get(settings.scaling)
+    if factors is not None:
+        deployed = deployed.rescaled(factors)
     rows = np.linspace(0, len(inputs) - 1, min(len(inputs), IMPORTANCE_ROWS)).astype(np.int64)
     importances = input_importances(network, inputs[rows], input_deviations(inputs))
     return FittedNetwork(deployed, settings, found.held_out, importances, task, scaling)

@@ -13,6 +13,8 @@ from cerflearn.training.deployed import FeatureNetwork
 from cerflearn.training.network import Float32Array
 
 _SCALED_ROWS = 4096  # at a time, in double precision
+_QUARTILE_ROWS = 10_000  # evenly spaced, over which quartiles are measured
+_NORMAL_QUARTILES = 1.349  # distance of the quartiles of a normal variable of deviation one
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +31,16 @@ class InputScaling:
         Inputs that have more than one value.
     common : float
         Root mean variance of the inputs that vary.
+    robust : ndarray of shape (n_features,)
+        Deviation of a normal variable with the same quartiles, between a twentieth of the
+        deviation and all of it; the deviation where quartiles are equal.
     """
 
     mean: Float64Array
     scale: Float64Array
     varies: BoolArray
     common: float
+    robust: Float64Array
 
     def apply(self, X: FloatArray) -> Float32Array:
         """Scaled copy of X in single precision, in which networks are trained."""
@@ -44,10 +50,12 @@ class InputScaling:
             scaled[rows] = (X[rows] - self.mean) / self.scale
         return scaled
 
-    @property
-    def common_factors(self) -> Float32Array:
-        """Factors (n_features,) after which all inputs are divided by one number."""
-        return (self.scale / self.common).astype(np.float32)
+    def factors(self) -> dict[str, Float32Array]:
+        """Factors (n_features,) of scaled inputs that give other scalings, by their names."""
+        return {
+            "common": (self.scale / self.common).astype(np.float32),
+            "robust": (self.scale / self.robust).astype(np.float32),
+        }
 
     def to_map(self, network: FeatureNetwork, group_size: int) -> MaskedMap:
         r"""Masked map of raw inputs: features of :math:`\omega^\top (x - \mu) / s + b`.
@@ -179,4 +187,13 @@ def scale_inputs(X: FloatArray, weights: Float64Array, *, by_column: bool) -> In
     check_spread("X", varies, variance)
     common = float(np.sqrt(variance.sum() / max(1, int(varies.sum())))) or 1.0
     scale = np.where(variance > 0.0, np.sqrt(variance), common)
-    return InputScaling(mean, scale if by_column else np.ones(len(mean)), varies, common)
+    robust = _robust_scale(X, scale)
+    return InputScaling(mean, scale if by_column else np.ones(len(mean)), varies, common, robust)
+
+
+def _robust_scale(X: FloatArray, scale: Float64Array) -> Float64Array:
+    """Distance of the quartiles over that of a normal variable, see :class:`InputScaling`."""
+    rows = np.linspace(0, len(X) - 1, min(len(X), _QUARTILE_ROWS)).astype(np.int64)
+    low, high = np.percentile(X[rows].astype(np.float64), [25.0, 75.0], axis=0)
+    quartiles = (high - low) / _NORMAL_QUARTILES
+    return np.where(quartiles > 0.0, np.clip(quartiles, scale / 20.0, scale), scale)
