@@ -251,3 +251,54 @@ def set_num_threads(n_threads: int, /) -> None:
 
 def set_default_num_threads(n_threads: int, /) -> None:
     """Set the default; 0 or less: the cores of the affinity mask."""
+
+class TrainingNetwork:
+    @property
+    def n_steps(self) -> int: ...
+    def __init__(
+        self,
+        *,
+        kind: str,
+        n_features: int,
+        n_scores: int,
+        n_knots: int,
+        pointers: NDArray[np.int64],
+        inputs: NDArray[np.int32],
+        linear_pointers: NDArray[np.int64],
+        linear_inputs: NDArray[np.int32],
+        parameters: NDArray[np.float32],
+        first: NDArray[np.float32],
+        second: NDArray[np.float32],
+        means: NDArray[np.float32],
+        variances: NDArray[np.float32],
+        n_steps: int,
+        level: str,
+    ) -> None: ...
+    def run_steps(
+        self,
+        *,
+        X: NDArray[np.float32],
+        targets: NDArray[np.float32],
+        weights: NDArray[np.float32],
+        loss: str,
+        order: NDArray[np.int32],
+        rates: NDArray[np.float32],
+        moment_rate: float,
+        second_decay: float,
+        penalties: NDArray[np.float32],
+    ) -> float: ...
+    def gradient(
+        self,
+        *,
+        X: NDArray[np.float32],
+        targets: NDArray[np.float32],
+        weights: NDArray[np.float32],
+        loss: str,
+        order: NDArray[np.int32],
+        rates: NDArray[np.float32],
+        moment_rate: float,
+        second_decay: float,
+        penalties: NDArray[np.float32],
+        out: NDArray[np.float32],
+    ) -> float: ...
+    def scores(self, *, X: NDArray[np.float32], out: NDArray[np.float32]) -> None: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -18,11 +18,13 @@ from cerflearn._typing import Float64Array, FloatArray
 from cerflearn._validation import check_choice, check_number
 from cerflearn.comparison.training_set import TrainingSet
 from cerflearn.estimators.input import validation_hints
-from cerflearn.estimators.predictors.scaling import choose_scaling
+from cerflearn.estimators.predictors.scaling import InputScaling, scale_inputs
+from cerflearn.training.kernel_ridge import tune_kernel
 
 TASKS = ("auto", "classification", "regression")
 
 _MIN_ROWS = 4
+_SCALING_ROWS = 500  # on which scalings are compared
 _MIN_ROWS_PER_CLASS = 5  # on average; with fewer, y may be numbers that happen to be whole
 _MIXED_LABELS = "y has labels of different types, or neither text nor numbers: pass them as text."
 _MAX_TARGET = 1e100  # of standardised test targets, whose squares are summed
@@ -233,13 +235,30 @@ def split_dataset(
         y, y_test = _standardise(y, y_test)
     weights = np.full(len(X), 1.0 / len(X))
     targets = TrainingSet(X, y, n_classes, seed).targets
-    scaling = choose_scaling(X, targets, weights, np.random.default_rng(seed), "auto")
+    scaling = _choose_scaling(X, targets, weights, np.random.default_rng(seed))
     with np.errstate(over="ignore"):
         X, X_test = (scaling.apply(part).astype(np.float32) for part in (X, X_test))
     if not np.isfinite(X_test).all():
         where = "The test rows" if test is None else "Rows of test_set"
         raise ValueError(f"{where} are too far from the training rows: check the units of X.")
     return TrainTestSplit(TrainingSet(X, y, n_classes, seed), np.ascontiguousarray(X_test), y_test)
+
+
+def _choose_scaling(
+    X: FloatArray, targets: Float64Array, weights: Float64Array, rng: np.random.Generator
+) -> InputScaling:
+    """Scale each input by its own deviation, or all by one: by the error of a kernel machine."""
+    by_column = scale_inputs(X, weights, by_column=True)
+    varies = by_column.varies
+    alike = replace(by_column, scale=np.full(len(varies), by_column.common))
+    rows = np.sort(rng.permutation(len(X))[:_SCALING_ROWS])
+    centred = targets[rows] - weights @ targets
+    part = X[rows][:, varies].astype(np.float64) - by_column.mean[varies]
+
+    def error(scaling: InputScaling) -> float:
+        return tune_kernel(part / scaling.scale[varies], centred, weights[rows]).error
+
+    return min((alike, by_column), key=error)
 
 
 def _split_rows(dataset: Dataset, test_size: float, seed: int) -> Any:

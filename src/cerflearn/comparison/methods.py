@@ -14,21 +14,17 @@ from cerflearn._typing import FloatArray
 from cerflearn.comparison import maps
 from cerflearn.comparison.limits import limit_note, max_hidden_units
 from cerflearn.comparison.model import BudgetTooSmallError, FittedModel
-from cerflearn.comparison.pruned_mlp import fit_pruned_mlp
-from cerflearn.comparison.relu import ReluNetwork
 from cerflearn.comparison.training_set import Predict, TrainingSet
 from cerflearn.comparison.trees import fit_trees
-from cerflearn.comparison.tuning import best_setting, expected_warnings_ignored, ridge
+from cerflearn.comparison.tuning import FEW_ROWS, best_setting, expected_warnings_ignored, ridge
 from cerflearn.estimators.cost import cost
 from cerflearn.estimators.predictors.classifier import CERFClassifier
 from cerflearn.estimators.predictors.regressor import CERFRegressor
 from cerflearn.features.cost import stored_cost
-from cerflearn.training.settings import FEW_ROWS
 
 _LINEAR_PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4)  # of logistic regression, for a mean loss
 _SMALL_PENALTIES = (1e-3, 1e-2, 1e-1, 1e-4)
 _PENALTIES, _RATES = (1e-5, 1e-3, 1e-2), (1e-2, 1e-3)
-_PREDICTOR_SETTINGS = ("learn", "teacher", "activation", "n_components", "alpha")
 
 
 def linear(training: TrainingSet, macs: int) -> FittedModel:
@@ -120,19 +116,19 @@ def _perceptron(
         return FittedModel(model.predict, counted, n_hidden)  # rows without some class
     # Run as plain matrix products, without scikit-learn's checks of the input.
     (first, head), (offsets, bias) = model.coefs_, model.intercepts_
-    network = ReluNetwork(first, offsets, head, bias, np.ones(first.shape, np.bool_)).as_float32()
-    return FittedModel(lambda X: training.predict_from_scores(network.scores(X)), counted, n_hidden)
+    weights, offsets, head, bias = (
+        np.ascontiguousarray(array, dtype=np.float32) for array in (first, offsets, head, bias)
+    )
+
+    def predict(X: FloatArray) -> Any:
+        return training.predict_from_scores(np.maximum(X @ weights + offsets, 0.0) @ head + bias)
+
+    return FittedModel(predict, counted, n_hidden)
 
 
 def pruned_mlp(training: TrainingSet, macs: int) -> FittedModel:
-    """Perceptron that is pruned while it is trained, as learned masks are."""
-    _check_least(training, macs)
-    network = fit_pruned_mlp(training, macs)
-    return FittedModel(
-        lambda X: training.predict_from_scores(network.scores(X)),
-        network.cost(),
-        network.head.shape[0],
-    )
+    """Perceptron of pruned connections: the predictors' trainer and search with relu features."""
+    return fit_predictor(training, macs, {"activation": "relu", "teacher": "labels"})
 
 
 def refined(training: TrainingSet, macs: int) -> FittedModel:
@@ -161,12 +157,10 @@ def fit_predictor(training: TrainingSet, macs: int, parameters: dict[str, Any]) 
     kind: Any = CERFClassifier if training.n_classes else CERFRegressor
     model = kind(macs=macs, random_state=training.seed, n_jobs=1, **parameters)
     model.fit(training.X, training.y)
-    feature_map, bias = model.feature_map_, model.head_intercept_.astype(np.float32)
-    coef = np.ascontiguousarray(model.head_coef_, dtype=np.float32)
     classes = model.classes_ if training.n_classes else None
 
     def predict(X: FloatArray) -> Any:
-        scores = feature_map.scores(X, coef, bias)
+        scores = model.raw_scores(X)
         if classes is None:
             return training.predict_from_scores(scores)
         # Scores are those of the classes in the training rows, of which some may be absent.
@@ -174,9 +168,8 @@ def fit_predictor(training: TrainingSet, macs: int, parameters: dict[str, Any]) 
             return classes[(scores[:, 0] > 0.0).astype(np.int64)]
         return classes[scores.argmax(axis=1)]
 
-    chosen = {name: getattr(model, f"{name}_", None) for name in _PREDICTOR_SETTINGS}
-    settings = {name: value for name, value in chosen.items() if value is not None}
-    return FittedModel(predict, cost(model), feature_map.n_projections, settings=settings)
+    n_features = model.feature_map_.masks.shape[1]
+    return FittedModel(predict, cost(model), n_features, settings=model.settings_)
 
 
 def trees(training: TrainingSet, macs: int) -> FittedModel:

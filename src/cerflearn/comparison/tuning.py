@@ -14,10 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from cerflearn._typing import Float64Array, FloatArray
 from cerflearn.comparison.training_set import Predict, TrainingSet
 from cerflearn.linalg.ridge import RidgeFit, fit_ridge_path
-from cerflearn.training.model_selection import stratified_parts
-from cerflearn.training.settings import FEW_ROWS
+from cerflearn.training.task import parts_of_rows
 
 Setting = TypeVar("Setting")
+
+FEW_ROWS = 1_000
+"""Most rows of which all are held out once, in several folds."""
 
 
 def best_setting(
@@ -59,7 +61,7 @@ def held_out_parts(training: TrainingSet) -> list[tuple[TrainingSet, TrainingSet
     """
     few = training.n_samples <= FEW_ROWS
     strata = training.y if training.n_classes else np.zeros(training.n_samples, dtype=np.int64)
-    parts = stratified_parts(strata, 3 if few else 5, np.random.SeedSequence(training.seed))
+    parts = parts_of_rows(strata, 3 if few else 5, training.seed)
     tested = range(3 if few else 1)
     return [(training.subset(parts != part), training.subset(parts == part)) for part in tested]
 

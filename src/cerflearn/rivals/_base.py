@@ -26,7 +26,7 @@ from cerflearn.engine.blas import one_thread_blas
 from cerflearn.estimators.fused import cost_of, scores_of
 from cerflearn.estimators.gamma import resolve_gamma
 from cerflearn.estimators.input import read_data
-from cerflearn.estimators.predictors.scaling import InputScaling, choose_scaling
+from cerflearn.estimators.predictors.scaling import InputScaling, scale_inputs
 from cerflearn.estimators.targets import class_targets, kind_of_target
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.cost import Cost
@@ -139,10 +139,10 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         rng = make_generator(self.random_state)
         self.__dict__.pop("head_coef_", None)  # a fit that fails leaves no half of an old model
         with one_thread_blas():
-            self._fit_rows(self._read(X, y, rng), rng)
+            self._fit_rows(self._read(X, y), rng)
         return self
 
-    def _read(self, X: Any, y: Any, rng: np.random.Generator) -> RivalData:
+    def _read(self, X: Any, y: Any) -> RivalData:
         """Check X and y, number the classes, standardise the inputs."""
         if y is None:
             name = type(self).__name__
@@ -159,7 +159,7 @@ class RivalClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         X = (X.toarray() if issparse(X) else X).astype(np.float64)
         classes = class_targets(numbers, len(self.classes_))
         weights = np.full(len(X), 1.0 / len(X))
-        scaling = choose_scaling(X, classes, weights, rng, "column")
+        scaling = scale_inputs(X, weights, by_column=True)
         return RivalData(np.asarray(scaling.apply(X), dtype=np.float64), classes, scaling)
 
     def _check_parameters(self) -> None:

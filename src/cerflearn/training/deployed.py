@@ -57,7 +57,8 @@ class FeatureNetwork:
     def n_macs(self) -> int:
         """Operations of one row."""
         n_components = self.mask.shape[1]
-        return int(self.mask.sum()) + n_components * self.n_scores + np.count_nonzero(self.linear)
+        n_linear, n_entries = int(np.count_nonzero(self.linear)), int(self.mask.sum())
+        return n_entries + int(n_components) * self.n_scores + n_linear
 
     def features(self, X: FloatArray) -> FloatArray:
         """Features (n_samples, n_components) of X: cosines or positive parts."""
@@ -73,9 +74,7 @@ class FeatureNetwork:
     def rescaled(self, factors: FloatArray) -> FeatureNetwork:
         """Network of inputs x whose product with the factors this one reads."""
         column = np.asarray(factors, dtype=np.float64)[:, None]
-        return replace(
-            self, frequencies=self.frequencies * column, linear=self.linear * column
-        )
+        return replace(self, frequencies=self.frequencies * column, linear=self.linear * column)
 
     def _scores(self, X: FloatArray) -> Float64Array:
         scores: Float64Array = X @ self.linear + self.bias
@@ -119,9 +118,7 @@ def deploy(network: TrainableNetwork, n_bins: int) -> FeatureNetwork:
         per_unit = n_bins / (2.0 * TABLE_END)
         factor, shift = per_unit * factor, (shift + TABLE_END) * per_unit
         tables = tabulate(network.tables().astype(np.float64), n_bins)
-    return FeatureNetwork(
-        weights * factor, shift, head, bias, mask, network.kind, linear, tables
-    )
+    return FeatureNetwork(weights * factor, shift, head, bias, mask, network.kind, linear, tables)
 
 
 def tabulate(knots: Float64Array, n_bins: int) -> Float64Array:
@@ -140,8 +137,6 @@ def tabulate(knots: Float64Array, n_bins: int) -> Float64Array:
     share = (position - low)[None, :, None]
     values: Float64Array = (1.0 - share) * knots[:, low] + share * knots[:, low + 1]
     return values
-
-
 
 
 def choose_bins(network: TrainableNetwork, task: Task, X: Float32Array) -> int:

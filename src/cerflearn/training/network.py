@@ -102,7 +102,7 @@ class TrainableNetwork:
         return np.cumsum(sizes)
 
     def parts(self, values: Float32Array | None = None) -> list[Float32Array]:
-        """Views of weights, scales, offsets, heads (K, head_size), linear part and bias."""
+        """Return views of weights, scales, offsets, heads (K, head_size), linear part and bias."""
         found = np.split(self.parameters if values is None else values, self.ends())
         found[3] = found[3].reshape(self.n_components, self.head_size)
         return found

@@ -162,7 +162,7 @@ class TrainingSettings:
     frequency_scale : float
         Times the usual radians a deviation that cosines start with.
     gamma : float or None
-        Kernel coefficient of the first frequencies of unscaled inputs; None: by ``frequency_scale``.
+        Kernel coefficient of the first frequencies of unscaled inputs; None: ``frequency_scale``.
     n_knots : int
         Of a table.
     n_bins : int or None
@@ -243,7 +243,7 @@ def default_macs(n_features: int, n_scores: int) -> int:
 
 
 def usual_inputs(n_features: int, n_scores: int) -> float:
-    r"""Inputs that a feature keeps in a network of the usual width: :math:`\sqrt{D C} / 3`.
+    r"""Return the inputs that a feature keeps in a usual network: :math:`\sqrt{D C} / 3`.
 
     D inputs, C scores; at least 2.
     """
@@ -265,16 +265,14 @@ def n_components_for(
     fitting = budget.macs / (n_inputs + budget.n_scores)
     width = budget.features_per_mask
     most = MOST_FEATURES_PER_ROOT * np.sqrt(n_samples)
-    found = int(max(width, min(fitting, most) // width * width))
-    while found > width and not budget.admits(
-        budget.macs, int(found * n_inputs), found, 0, n_bins
-    ):
+    found = max(width, int(min(fitting, most)) // width * width)
+    while found > width and not budget.admits(budget.macs, int(found * n_inputs), found, 0, n_bins):
         found = max(width, int(0.9 * found) // width * width)
     return found
 
 
 def start_inputs(settings: TrainingSettings, budget: Budget, n_usable: int) -> int:
-    """Inputs that each feature starts with."""
+    """Return how many inputs each feature starts with."""
     if settings.n_components == 0:
         return 0
     kept = budget.macs / settings.n_components - budget.n_scores
@@ -284,15 +282,17 @@ def start_inputs(settings: TrainingSettings, budget: Budget, n_usable: int) -> i
 
 
 def n_steps_for(n_samples: int, effort: float = 1.0) -> int:
-    """Steps of one training: they grow with the square root of the rows."""
-    return max(1, round(effort * STEPS_PER_ROOT * np.sqrt(n_samples)))
+    """Count the steps of one training: they grow with the square root of the rows."""
+    return max(1, round(float(effort * STEPS_PER_ROOT * np.sqrt(n_samples))))
 
 
 def work_of(settings: TrainingSettings, budget: Budget, n_usable: int, n_samples: int) -> float:
     """Multiply-adds of one training, about: forward and backward, over all steps."""
     n_inputs = start_inputs(settings, budget, n_usable)
     entries = settings.n_components * n_inputs + n_usable * budget.n_scores * settings.linear_part
-    heads = settings.n_components * budget.n_scores * (4.0 if settings.activation == "table" else 2.0)
+    heads = (
+        settings.n_components * budget.n_scores * (4.0 if settings.activation == "table" else 2.0)
+    )
     batch_size = min(BATCH_SIZE, n_samples)
     return TRAINING_OVERHEAD + n_steps_for(n_samples) * batch_size * (entries + 2.0 * heads)
 
@@ -351,7 +351,7 @@ def _with_given(setting: TrainingSettings, request: SettingsRequest) -> Training
 
 
 def neighbours(setting: TrainingSettings, request: SettingsRequest) -> list[TrainingSettings]:
-    """Settings that differ from a good one in what the first round did not vary."""
+    """List settings that differ from a good one in what the first round did not vary."""
     found = [replace(setting, draw=setting.draw + 1)]
     if request.gamma is None and setting.n_components > 0:
         found += [replace(setting, scaling=scaling) for scaling in ("common", "robust")]

@@ -78,7 +78,7 @@ def feature_values(network: TrainableNetwork, X: Float32Array) -> Float64Array:
 
 
 def _table_deviations(network: TrainableNetwork, y: Float32Array) -> Float64Array:
-    """Standard deviation over rows of interpolated tables, summed in squares over scores."""
+    """Measure the deviation over rows of interpolated tables, summed in squares over scores."""
     tables, n_knots = network.tables(), network.n_knots
     u = np.clip((y + TABLE_END) * ((n_knots - 1) / (2.0 * TABLE_END)), 0.0, n_knots - 1.001)
     index = u.astype(np.int64)
@@ -94,13 +94,16 @@ def _table_deviations(network: TrainableNetwork, y: Float32Array) -> Float64Arra
 def entry_importances(
     network: TrainableNetwork, X: Float32Array, deviations: Float32Array
 ) -> tuple[Float64Array, Float64Array]:
-    """Importances (n_entries,) and (n_linear,), see above, over rows of X."""
-    values = feature_values(network, X) / np.sqrt(network.variances + 1e-8)
+    """Measure importances (n_entries,) and (n_linear,), see above, over rows of X."""
     weights, _, _, _, linear, _ = network.parts()
-    of = network.features_of_entries()
-    entries = np.abs(weights) * deviations[network.inputs] * values[of]
+    of, K = network.features_of_entries(), network.n_components
+    sizes = (np.abs(weights) * deviations[network.inputs]).astype(np.float64)
+    # Moments are clamped: rare large values may have a greater deviation than the projection.
+    norm = np.sqrt(np.bincount(of, weights=np.square(sizes), minlength=K))
+    deviation = np.maximum(np.sqrt(network.variances + 1e-8), norm)
+    entries = sizes * (feature_values(network, X) / deviation)[of]
     direct = np.abs(linear) * deviations[network.linear_inputs]
-    return entries.astype(np.float64), direct.astype(np.float64)
+    return entries, direct.astype(np.float64)
 
 
 def prune(
@@ -139,8 +142,12 @@ def prune(
         network = merge_tables(network)
     last = macs <= budget.macs
     limits = budget if last else replace(budget, max_bytes=None)
-    counts = np.array([len(network.inputs), network.n_components, len(network.linear_inputs)])
-    if limits.admits(macs, *counts.tolist(), n_bins):
+    counts = [len(network.inputs), network.n_components, len(network.linear_inputs)]
+
+    def admitted(counts: list[int]) -> bool:
+        return limits.admits(macs, counts[0], counts[1], counts[2], n_bins)
+
+    if admitted(counts):
         return network
     entries, linear = entry_importances(network, X, deviations)
     block, group_of, sizes, block_importance = _blocks(network, entries, budget)
@@ -156,10 +163,10 @@ def prune(
         else:
             group = group_of[item]
             left[group] -= 1
-            counts[0] -= sizes[item]
+            counts[0] -= int(sizes[item])
             if left[group] == 0:
                 counts[1] -= min(width, K - group * width)
-        if limits.admits(macs, *counts.tolist(), n_bins):
+        if admitted(counts):
             break
     return network.pruned(~dropped[:n_blocks][block], ~dropped[n_blocks:])
 
@@ -186,7 +193,7 @@ def merge_tables(network: TrainableNetwork) -> TrainableNetwork:
         same = signs[position] == signs[target]
         tables[single[target]] += table if same else table[::-1]
         kept[entry[position]] = False
-    absorbed = _absorb_linear(merged, single[first], inputs[first])
+    absorbed = _absorb_linear(merged, single[first], inputs[first].astype(np.int64))
     return merged.pruned(kept, ~absorbed)
 
 
@@ -229,12 +236,13 @@ def _blocks(
 def input_importances(
     network: TrainableNetwork, X: Float32Array, deviations: Float32Array
 ) -> Float64Array:
-    """Importance (n_features,) of each input, summed over features and scores, of sum one.
+    """Measure the importance (n_features,) of each input, over features and scores; sum one.
 
     Zeros if all are zero.
     """
     entries, linear = entry_importances(network, X, deviations)
-    total = np.bincount(network.inputs, weights=entries, minlength=network.n_features)
+    total = np.zeros(network.n_features)
+    total += np.bincount(network.inputs, weights=entries, minlength=network.n_features)
     total += np.bincount(network.linear_inputs, weights=linear, minlength=network.n_features)
     found: Float64Array = total / total.sum() if total.sum() > 0.0 else np.zeros(len(total))
     return found

@@ -166,9 +166,7 @@ def log_likelihood(
     return np.asarray(log_probabilities(signed, factor, kind).sum(axis=1), dtype=np.float64)
 
 
-def losses_of_rows(
-    scores: Float64Array, targets: Float64Array, kind: TargetKind
-) -> Float64Array:
+def losses_of_rows(scores: Float64Array, targets: Float64Array, kind: TargetKind) -> Float64Array:
     """Loss (n_samples,) of each row's scores, see :data:`LOSSES`."""
     if kind == "multiclass":
         found: Float64Array = -np.sum(targets * log_softmax(scores, axis=1), axis=1)

@@ -217,7 +217,7 @@ class Search:
     def _n_within(
         self, candidates: Sequence[TrainingSettings], n_rows: int, stage: int, share: float
     ) -> int:
-        """Number of the first candidates that a round has work for."""
+        """Count the first candidates that a round has work for."""
         budget = self._task.budget
         works = [
             policy.TRAINING_OVERHEAD
@@ -360,7 +360,7 @@ class Search:
 
 
 def scaled_inputs(task: Task, settings: TrainingSettings) -> Float32Array:
-    """Inputs of a task, scaled as the settings say."""
+    """Return the inputs of a task, scaled as the settings say."""
     factors = task.input_factors.get(settings.scaling)
     return task.X if factors is None else task.X * factors
 
@@ -372,6 +372,5 @@ def _evenly_spaced(task: Task) -> Task:
 
 
 def _ranked(results: Sequence[HeldOutResult]) -> list[TrainingSettings]:
-    """Settings in the order of their held-out losses."""
+    """List settings in the order of their held-out losses."""
     return [result.settings for result in sorted(results, key=lambda result: result.mean)]
-

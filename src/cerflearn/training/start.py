@@ -111,15 +111,15 @@ def _draw_inputs(
     budget: Budget,
     rng: np.random.Generator,
 ) -> list[Int32Array]:
-    """Inputs of each feature: whole groups, the same for features that share a mask."""
+    """Draw inputs of each feature: whole groups, the same for features that share a mask."""
     size = budget.group_size
     groups = np.flatnonzero(np.logical_or.reduceat(usable, np.arange(0, len(usable), size)))
     n_groups = min(len(groups), max(1, n_inputs // size))
     found: list[Int32Array] = []
     while len(found) < n_components:
         chosen = groups if n_groups == len(groups) else rng.permutation(groups)[:n_groups]
-        inputs = (np.sort(chosen)[:, None] * size + np.arange(size)).ravel()
-        inputs = inputs[inputs < len(usable)].astype(np.int32)
+        grid = (np.sort(chosen)[:, None] * size + np.arange(size)).ravel()
+        inputs = grid[grid < len(usable)].astype(np.int32)
         found += [inputs] * min(budget.features_per_mask, n_components - len(found))
     return found
 
@@ -153,7 +153,8 @@ def set_moments(network: TrainableNetwork, X: Float32Array, weights: Float32Arra
         return
     share = weights.astype(np.float64) / float(weights.sum(dtype=np.float64))
     z = np.asarray(X @ network.weight_matrix(), dtype=np.float64)
-    mean, bound = share @ z, np.inf
+    mean: Float64Array = share @ z
+    bound: Float64Array = np.full(z.shape[1], np.inf)
     for _ in range(_MOMENT_ROUNDS):
         apart = np.clip(z - mean, -bound, bound)
         shift = share @ apart

@@ -3,6 +3,7 @@ r"""Training of one network: Adam on mini-batches, pruned to the budget on the w
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -97,7 +98,7 @@ def train_network(
 
 
 def pruning_schedule(n_start: int, n_end: int, n_steps: int) -> tuple[list[int], list[int]]:
-    """Steps after which a network is pruned, and the operations that are left.
+    """Return the steps after which a network is pruned, and the operations that are left.
 
     Operations fall by equal ratios; the network is never pruned if it is small enough.
 
@@ -174,7 +175,7 @@ class _Run:
         """Run the last steps; the network with the least held-out loss, and the last loss."""
         best, least, loss = network, np.inf, np.nan
         marks = np.linspace(begin, self._n_steps, policy.EARLY_STOPPING_CHECKS + 1).astype(int)
-        for first, last in zip(marks[:-1], marks[1:], strict=True):
+        for first, last in pairwise(marks):
             loss = self.steps(network, int(first), int(last))
             seen = network.copy()
             self.finish(seen)
@@ -185,8 +186,8 @@ class _Run:
 
 
 def input_deviations(X: Float32Array) -> Float32Array:
-    """Standard deviation (n_features,) of each input."""
-    return X.std(axis=0, dtype=np.float64).astype(np.float32)
+    """Measure the standard deviation (n_features,) of each input."""
+    return np.asarray(X.std(axis=0, dtype=np.float64), dtype=np.float32)
 
 
 def learning_rates(n_steps: int, rate: float) -> Float32Array:

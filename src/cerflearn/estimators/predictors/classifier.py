@@ -13,12 +13,8 @@ from cerflearn._typing import Float64Array, FloatArray, MatrixLike, RandomStateL
 from cerflearn._validation import Constraint, NoEffect, OneOf
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.estimators.input import read_data, read_weights
-from cerflearn.estimators.predictors.budgeted import (
-    PREDICTOR_CONSTRAINTS,
-    PREDICTOR_EFFECTS,
-    BudgetedPredictor,
-    FittedNetwork,
-)
+from cerflearn.estimators.predictors.budgeted import BudgetedPredictor
+from cerflearn.estimators.predictors.fitting import FittedNetwork, fit_network
 from cerflearn.estimators.predictors.heads import (
     HEADS,
     fit_head,
@@ -26,6 +22,7 @@ from cerflearn.estimators.predictors.heads import (
     ridge_head_of,
     ridge_scores,
 )
+from cerflearn.estimators.predictors.parameters import PREDICTOR_CONSTRAINTS, PREDICTOR_EFFECTS
 from cerflearn.estimators.predictors.training_rows import distinct_rows
 from cerflearn.estimators.targets import MULTILABEL_HEADS, read_labels
 from cerflearn.training.scores import (
@@ -49,9 +46,9 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
     Parameters
     ----------
     macs : int, default=None
-        Most operations of one row, features and scores together: multiply-accumulates, and additions
-        of table rows. None: as many as a linear model needs, or 32 features of 8 inputs if that is
-        more.
+        Most operations of one row, features and scores together: multiply-accumulates, and
+        additions of table rows. None: as many as a linear model needs, or 32 features of 8 inputs
+        if that is more.
     max_bytes : int, default=None
         Most bytes of constant data of the deployed model, as ``storage`` counts them.
     storage : {"float32", "int16", "int8"}, default="float32"
@@ -282,13 +279,15 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
             if self.head == "svm_ovo" and n_scores > 1:  # one for each pair of classes
                 n_scores = n_scores * (n_scores - 1) // 2
             rescore = ridge_scores if self.head == "ridge" else None
-            fitted = self._fit_rows(rows, kind, seed, n_scores, rescore)
+            fitted = fit_network(self, rows, kind, seed, n_scores, rescore)
             self.classes_, self.outputs_2d_ = encoded.classes, kind == "multilabel"
             self.inverse_temperature_ = _temperature(fitted, kind)
             self._store(fitted, self._refitted_head(fitted, int(seed.generate_state(1)[0])))
         return self
 
-    def _refitted_head(self, fitted: FittedNetwork, seed: int) -> tuple[FloatArray, FloatArray] | None:
+    def _refitted_head(
+        self, fitted: FittedNetwork, seed: int
+    ) -> tuple[FloatArray, FloatArray] | None:
         """Head that is fitted to the features at the end; None keeps the one that is there."""
         task, network = fitted.task, fitted.network
         if self.head == "ridge":

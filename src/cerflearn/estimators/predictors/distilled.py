@@ -15,7 +15,7 @@ from cerflearn.training.search import FitTeacher
 from cerflearn.training.task import Task
 
 
-def check_teacher(teacher: Any, *, classifies: bool) -> None:
+def check_teacher_of(teacher: Any, *, classifies: bool) -> None:
     """Refuse an estimator that cannot give the targets of a network."""
     needed = "predict_proba" if classifies else "predict"
     if not hasattr(teacher, "fit") or not hasattr(teacher, needed):
@@ -25,7 +25,9 @@ def check_teacher(teacher: Any, *, classifies: bool) -> None:
             "'auto', 'labels' or 'kernel'."
         )
     if is_classifier(teacher) != classifies:
-        kind, other = ("classifier", "CERFRegressor") if classifies else ("regressor", "CERFClassifier")
+        kind, other = (
+            ("classifier", "CERFRegressor") if classifies else ("regressor", "CERFClassifier")
+        )
         raise ValueError(
             f"teacher={teacher!r} is not valid: a {kind} is needed here; {other} takes this one."
         )
@@ -54,7 +56,9 @@ def teacher_fitter(teacher: Any, seed: int) -> FitTeacher:
         del rng
         model = clone(teacher)
         parameters = model.get_params()
-        free = [name for name, value in parameters.items() if _is_random_state(name) and value is None]
+        free = [
+            name for name, value in parameters.items() if value is None and _is_random_state(name)
+        ]
         model.set_params(**dict.fromkeys(free, seed % 2**31))
         weights = task.weights * task.n_samples
         extra = {"sample_weight": weights} if has_fit_parameter(model, "sample_weight") else {}

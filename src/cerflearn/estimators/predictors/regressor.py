@@ -13,12 +13,10 @@ from cerflearn._typing import Float64Array, FloatArray, MatrixLike, RandomStateL
 from cerflearn._validation import Constraint, NoEffect, OneOf
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.estimators.input import read_data, read_weights
-from cerflearn.estimators.predictors.budgeted import (
-    PREDICTOR_CONSTRAINTS,
-    PREDICTOR_EFFECTS,
-    BudgetedPredictor,
-)
+from cerflearn.estimators.predictors.budgeted import BudgetedPredictor
+from cerflearn.estimators.predictors.fitting import fit_network
 from cerflearn.estimators.predictors.heads import ridge_head_of, ridge_scores
+from cerflearn.estimators.predictors.parameters import PREDICTOR_CONSTRAINTS, PREDICTOR_EFFECTS
 from cerflearn.estimators.predictors.scaling import check_spread, weighted_moments
 from cerflearn.estimators.predictors.training_rows import TrainingRows, distinct_rows
 
@@ -37,9 +35,9 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
     Parameters
     ----------
     macs : int, default=None
-        Most operations of one row, features and outputs together: multiply-accumulates, and additions
-        of table rows. None: as many as a linear model needs, or 32 features of 8 inputs if that is
-        more.
+        Most operations of one row, features and outputs together: multiply-accumulates, and
+        additions of table rows. None: as many as a linear model needs, or 32 features of 8 inputs
+        if that is more.
     max_bytes : int, default=None
         Most bytes of constant data of the deployed model, as ``storage`` counts them.
     storage : {"float32", "int16", "int8"}, default="float32"
@@ -50,8 +48,8 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
     learn : {"auto", "masks", "features", "selection"}, default="auto"
         What is learned. ``"masks"``: which inputs a feature reads, by gradual pruning, with
         weights and outputs. ``"features"``: masks are drawn; weights and outputs are learned.
-        ``"selection"``: cosines are drawn and selected greedily by the targets, and only the outputs
-        are fitted. ``"auto"``: masks.
+        ``"selection"``: cosines are drawn and selected greedily by the targets, and only the
+        head is fitted. ``"auto"``: masks.
     teacher : {"auto", "labels", "kernel"} or estimator, default="auto"
         What features are trained on: the targets; the predictions of kernel ridge regression (of
         more than 4,000 rows: fitted to a part) at the rows and at points between them; or those of
@@ -284,7 +282,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         standardised = (targets - mean) / deviation
         scaled_rows = TrainingRows(rows.X, standardised, rows.weights, rows.strata)
         rescore = ridge_scores if self.head == "ridge" else None
-        fitted = self._fit_rows(scaled_rows, "regression", seed, targets.shape[1], rescore)
+        fitted = fit_network(self, scaled_rows, "regression", seed, targets.shape[1], rescore)
         head = None
         if self.head == "ridge" and fitted.trains:
             head = ridge_head_of(fitted.network, fitted.task)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from cerflearn._typing import BoolArray, Float64Array, FloatArray
 from cerflearn.features.masked import MaskedMap
@@ -42,9 +43,9 @@ class InputScaling:
     common: float
     robust: Float64Array
 
-    def apply(self, X: FloatArray) -> Float32Array:
-        """Scaled copy of X in single precision, in which networks are trained."""
-        scaled = np.empty(X.shape, dtype=np.float32)
+    def apply(self, X: FloatArray, dtype: DTypeLike | None = None) -> FloatArray:
+        """Scaled copy of X, in its dtype unless another one is given."""
+        scaled: FloatArray = np.empty(X.shape, dtype=X.dtype if dtype is None else dtype)
         for start in range(0, len(X), _SCALED_ROWS):
             rows = slice(start, start + _SCALED_ROWS)
             scaled[rows] = (X[rows] - self.mean) / self.scale

@@ -1,0 +1,339 @@
+"""How a predictor is fitted: its budget, its task, the search, and the network that is deployed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from cerflearn._typing import Float64Array, FloatArray
+from cerflearn.estimators.gamma import resolve_gamma
+from cerflearn.estimators.input import thread_count
+from cerflearn.estimators.predictors.distilled import check_teacher_of, teacher_fitter
+from cerflearn.estimators.predictors.drawn_features import draw_selected_network
+from cerflearn.estimators.predictors.scaling import InputScaling, scale_inputs
+from cerflearn.estimators.predictors.training_rows import TrainingRows
+from cerflearn.features.cost import StoredArray, compressed_array, stored_bytes
+from cerflearn.training.deployed import FeatureNetwork, choose_bins, deploy
+from cerflearn.training.network import TrainableNetwork
+from cerflearn.training.policy import (
+    N_BINS,
+    SettingsRequest,
+    TrainingSettings,
+    default_macs,
+    least_macs,
+    n_components_for,
+    usual_inputs,
+)
+from cerflearn.training.pruning import Budget, input_importances
+from cerflearn.training.scores import TargetKind
+from cerflearn.training.search import (
+    HeldOutResult,
+    Rescore,
+    Search,
+    SearchOptions,
+    SearchResult,
+    scaled_inputs,
+)
+from cerflearn.training.task import Task
+from cerflearn.training.trainer import IMPORTANCE_ROWS, input_deviations
+
+_GAMMA_SHARE = 0.2  # of one over the median squared distance: gamma of drawn features
+_LARGEST_INPUT, _LARGEST_START_GAMMA = 1e15, 1e65  # squares and frequencies must not overflow
+_EARLY_STOPPING_ROWS = 10_000  # from which on a tenth of the rows can be spared
+_MOST_FREQUENCIES = 2**27  # that training starts with, 1 GiB
+
+# As numbers of Python: those of NumPy may be short, and overflow.
+_OPTIONS = {"learn": str, "activation": str, "alpha": float, "n_components": int}
+
+
+@dataclass(frozen=True, eq=False)
+class FittedNetwork:
+    """A network with what was found on the way to it.
+
+    Attributes
+    ----------
+    network : FeatureNetwork
+        Of scaled inputs.
+    settings : TrainingSettings
+        It was trained with.
+    held_out : HeldOutResult or None
+        Scores of held-out rows by networks of these settings; None if nothing was compared.
+    importances : ndarray of shape (n_features,)
+        Of the inputs.
+    task : Task
+        Training rows, scaled.
+    scaling : InputScaling
+        Of the inputs.
+    gamma : float
+        Coefficient of the kernel that frequencies were drawn with.
+    """
+
+    network: FeatureNetwork
+    settings: TrainingSettings
+    held_out: HeldOutResult | None
+    importances: Float64Array
+    task: Task
+    scaling: InputScaling
+    gamma: float
+
+    @property
+    def trains(self) -> bool:
+        """Whether features were trained, not only selected."""
+        return self.settings.learn != "selection"
+
+
+def fit_network(
+    model: Any,
+    rows: TrainingRows,
+    kind: TargetKind,
+    seed: np.random.SeedSequence,
+    n_scores: int,
+    rescore: Rescore | None = None,
+) -> FittedNetwork:
+    """Choose and train a network for the parameters of a predictor.
+
+    Parameters
+    ----------
+    model : CERFClassifier or CERFRegressor
+        With checked parameters.
+    rows : TrainingRows
+        Distinct rows.
+    kind : {"binary", "multiclass", "multilabel", "regression"}
+        Of the targets.
+    seed : numpy.random.SeedSequence
+        Of all randomness.
+    n_scores : int
+        Scores of the deployed head.
+    rescore : callable, optional
+        See :class:`~cerflearn.training.search.SearchOptions`.
+
+    Returns
+    -------
+    FittedNetwork
+        Within the budget.
+    """
+    budget = make_budget(model, rows.X.shape[1], n_scores)
+    # A coefficient that is given is one of inputs as they are.
+    scaling = scale_inputs(rows.X, rows.weights, by_column=chooses_gamma(model))
+    if not scaling.varies.any():
+        raise ValueError("X is constant, all its rows are equal: nothing can be learned.")
+    task = _make_task(model, rows, kind, budget, scaling)
+    gamma = _start_gamma(model, task)
+    if model.learn == "selection":
+        return _select(model, task, scaling, gamma, seed)
+    options = _search_options(model, gamma, rescore, seed, len(rows.X))
+    # Probabilities are scaled on held-out rows, compared or not.
+    scaled = kind != "regression" and model.head in ("logistic", "ridge")
+    found = Search(task, options, seed).run(needs_held_out=scaled)
+    return _deployed(found, task, scaling, gamma)
+
+
+def chooses_gamma(model: Any) -> bool:
+    """Whether gamma is left to the fit."""
+    return isinstance(model.gamma, str) and model.gamma == "cv"
+
+
+def _has_fitted_head(model: Any) -> bool:
+    """Whether the head is fitted to the features once they are trained."""
+    return model.head in ("ridge", "svm", "svm_ovo")
+
+
+def _has_linear_part(model: Any) -> bool:
+    return not _has_fitted_head(model) and model.learn in ("auto", "masks")
+
+
+def make_budget(model: Any, n_features: int, n_scores: int) -> Budget:
+    """Budget of the network, refused if it is too small for what is asked."""
+    macs = default_macs(n_features, n_scores) if model.macs is None else int(model.macs)
+    budget = Budget(macs, n_scores, int(model.group_size), int(model.features_per_mask))
+    least = least_macs(budget, n_features)
+    if macs < least and model.macs is None:
+        budget = replace(budget, macs=least)
+    elif macs < least:
+        scores = "score" if n_scores == 1 else f"{n_scores} scores"
+        raise ValueError(
+            f"macs={model.macs} is not valid: one feature with its {scores} costs {least} MACs, "
+            f"the smallest possible budget. Pass macs={least} or more."
+        )
+    if model.n_components != "auto":
+        _check_n_components(model, int(model.n_components), budget, n_features)
+    if model.max_bytes is None:
+        return budget
+    return _with_bytes(model, budget, n_features)
+
+
+def _with_bytes(model: Any, budget: Budget, n_features: int) -> Budget:
+    """Budget that counts bytes, refused if the smallest model has more."""
+    storage, n_scores = model.storage, budget.n_scores
+
+    def count_bytes(n_entries: int, n_components: int, n_linear: int, n_bins: int | None) -> int:
+        arrays = [
+            compressed_array(n_entries, n_components, n_features),
+            StoredArray(n_components * n_scores * (n_bins or 1)),
+            compressed_array(n_linear, n_scores, n_features),
+        ]
+        biases = n_components + n_scores
+        return stored_bytes(storage, n_features=n_features, arrays=arrays, n_biases=biases)
+
+    per_mask = budget.features_per_mask
+    group = min(budget.group_size, n_features)
+    n_bins = N_BINS[0] if model.activation == "table" else None
+    least = count_bytes(group * per_mask, per_mask, 0, n_bins)
+    if int(model.max_bytes or 0) < least:
+        raise ValueError(
+            f"max_bytes={model.max_bytes} is not valid: the smallest model has {least} bytes. "
+            f"Pass max_bytes={least} or more."
+        )
+    return replace(budget, max_bytes=int(model.max_bytes or 0), count_bytes=count_bytes)
+
+
+def _check_n_components(model: Any, n_components: int, budget: Budget, n_features: int) -> None:
+    """Refuse more features than the budget, or memory, is enough for; and none of a kind."""
+    if n_components == 0 and not _has_linear_part(model):
+        raise ValueError(
+            "n_components=0 is not valid: only head='logistic' or 'trained' with "
+            "learn='masks' has a linear part, which is left without features."
+        )
+    most = budget.macs // (min(budget.group_size, n_features) + budget.n_scores)
+    if n_components > most:
+        given = f"macs={budget.macs}" + (" (the default)" if model.macs is None else "")
+        raise ValueError(
+            f"n_components={n_components} is not valid: {given} is enough for {most} features, "
+            f"one group of inputs and the scores each. Pass n_components={most} or less, or "
+            "more macs."
+        )
+    if n_components * n_features > _MOST_FREQUENCIES:
+        raise ValueError(
+            f"n_components={n_components} is not valid: with {n_features:,} inputs it takes "
+            f"more than {_MOST_FREQUENCIES:,} frequencies. Pass n_components="
+            f"{_MOST_FREQUENCIES // n_features} or less."
+        )
+
+
+def _make_task(
+    model: Any, rows: TrainingRows, kind: TargetKind, budget: Budget, scaling: InputScaling
+) -> Task:
+    # Whole groups are read, also where an input of one never varies.
+    n_features = rows.X.shape[1]
+    groups = np.logical_or.reduceat(scaling.varies, np.arange(0, n_features, budget.group_size))
+    usable = np.repeat(groups, budget.group_size)[:n_features]
+    return Task(
+        scaling.apply(rows.X, np.float32),
+        rows.targets,
+        rows.weights,
+        rows.strata,
+        kind,
+        budget,
+        usable,
+        scaling.factors() if chooses_gamma(model) else {},
+    )
+
+
+def _start_gamma(model: Any, task: Task) -> float:
+    """Kernel coefficient of drawn frequencies."""
+    if chooses_gamma(model):
+        return float(_GAMMA_SHARE * resolve_gamma("median", "rbf", task.X))
+    gamma = float(resolve_gamma(model.gamma, "rbf", task.X))
+    _check_single_precision(task.X, gamma)
+    return gamma
+
+
+def _select(
+    model: Any, task: Task, scaling: InputScaling, gamma: float, seed: np.random.SeedSequence
+) -> FittedNetwork:
+    """Draw features, select among them by the targets, and fit a ridge head."""
+    budget, n_usable = task.budget, int(task.usable.sum())
+    n_components: Any = model.n_components
+    if n_components == "auto":
+        usual = max(usual_inputs(n_usable, budget.n_scores), min(n_usable, 4))
+        n_components = n_components_for(budget, usual, n_usable, task.n_samples)
+    rng = np.random.default_rng(seed.spawn(1)[0])
+    network = draw_selected_network(
+        task, int(n_components), gamma, rng, choose_gamma=chooses_gamma(model)
+    )
+    settings = TrainingSettings("cosine", int(n_components), 0.0, learn="selection")
+    sizes = np.abs(network.frequencies) @ np.linalg.norm(network.head, axis=1)
+    sizes *= input_deviations(task.X)
+    shares = sizes / sizes.sum() if sizes.sum() > 0.0 else np.zeros(len(sizes))
+    return FittedNetwork(network, settings, None, shares, task, scaling, gamma)
+
+
+def _search_options(
+    model: Any,
+    gamma: float,
+    rescore: Rescore | None,
+    seed: np.random.SeedSequence,
+    n_samples: int,
+) -> SearchOptions:
+    """Parameters in the words of the search; None for "auto"."""
+    values: dict[str, Any] = {
+        name: None if isinstance(value, str) and value == "auto" else kind(value)
+        for name, kind in _OPTIONS.items()
+        for value in (getattr(model, name),)
+    }
+    named = isinstance(model.teacher, str)
+    if not named:
+        check_teacher_of(model.teacher, classifies=is_classifier(model))
+    values["teacher"] = "estimator" if not named else model.teacher
+    if values["teacher"] == "auto":
+        values["teacher"] = None
+    early: Any = model.early_stopping
+    name = type(model).__name__
+    return SearchOptions(
+        request=SettingsRequest(
+            **values,
+            gamma=None if chooses_gamma(model) else gamma,
+            tables=not _has_fitted_head(model),
+            linear_part=_has_linear_part(model),
+            settings=None if model.settings is None else TrainingSettings(**model.settings),
+        ),
+        effort=float(model.effort),
+        early_stopping=n_samples >= _EARLY_STOPPING_ROWS if early == "auto" else bool(early),
+        fit_teacher=None
+        if named
+        else teacher_fitter(model.teacher, int(seed.generate_state(1)[0])),
+        rescore=rescore,
+        report=(lambda line: print(f"[{name}] {line}")) if model.verbose else None,
+        n_threads=thread_count(model.n_jobs, n_samples),
+    )
+
+
+def _deployed(
+    found: SearchResult, task: Task, scaling: InputScaling, gamma: float
+) -> FittedNetwork:
+    """Network as it is deployed, of inputs scaled one by one, with importances of its inputs."""
+    network, settings = found.network, found.settings
+    _check_finite(network)
+    inputs = scaled_inputs(task, settings)
+    n_bins = settings.n_bins or 2
+    if network.kind == "table" and settings.n_bins is None and network.n_components > 0:
+        n_bins = choose_bins(network, task, inputs)
+    deployed = deploy(network, n_bins)
+    factors = task.input_factors.get(settings.scaling)
+    if factors is not None:
+        deployed = deployed.rescaled(factors)
+    rows = np.linspace(0, len(inputs) - 1, min(len(inputs), IMPORTANCE_ROWS)).astype(np.int64)
+    importances = input_importances(network, inputs[rows], input_deviations(inputs))
+    return FittedNetwork(deployed, settings, found.held_out, importances, task, scaling, gamma)
+
+
+def _check_finite(network: TrainableNetwork) -> None:
+    """Refuse a network whose training has diverged."""
+    if not (np.isfinite(network.parameters).all() and np.isfinite(network.variances).all()):
+        raise ValueError(
+            "Training diverged: values of X or y are too far apart. Clip outliers, or scale X, "
+            "for example with QuantileTransformer."
+        )
+
+
+def _check_single_precision(X: FloatArray, gamma: float) -> None:
+    """Refuse inputs, or frequencies of the kernel, too large for training in float32."""
+    largest = max(float(X.max()), -float(X.min()))
+    if not largest <= _LARGEST_INPUT or gamma > _LARGEST_START_GAMMA:
+        raise ValueError(
+            f"gamma={gamma:.3g} with inputs up to {largest:.3g} is beyond single precision, in "
+            "which features are trained: scale X, or pass gamma='cv', which scales it."
+        )

@@ -1,0 +1,117 @@
+"""What parameters of the predictors must be, and combinations in which one has no effect."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from cerflearn._validation import (
+    Constraint,
+    NoEffect,
+    Number,
+    OneOf,
+    Passes,
+    Verbosity,
+    Whole,
+    invalid,
+)
+from cerflearn.estimators.input import check_n_jobs
+from cerflearn.training.policy import TrainingSettings
+
+_MOST_BUDGET = 10**12  # far beyond any model; arithmetic stays exact
+
+_TEACHERS = ("auto", "labels", "kernel")
+
+
+def _check_early_stopping(name: str, value: Any) -> None:
+    automatic = isinstance(value, str) and value == "auto"
+    if not automatic and not isinstance(value, bool | np.bool_):
+        raise invalid(name, value, "True, False or 'auto'")
+
+
+def _check_teacher_name(name: str, value: Any) -> None:
+    if isinstance(value, str) and value in _TEACHERS:
+        return
+    if isinstance(value, str) or not hasattr(value, "fit"):
+        raise invalid(name, value, "'auto', 'labels', 'kernel' or an estimator")
+
+
+def _check_settings(name: str, value: Any) -> None:
+    known = {field.name for field in fields(TrainingSettings)}
+    if value is not None and not (isinstance(value, dict) and set(value) == known):
+        raise invalid(name, value, "None, or the settings_ of a fitted predictor")
+
+
+PREDICTOR_CONSTRAINTS: dict[str, Constraint] = {
+    "macs": Whole(
+        f"a positive integer of at most {_MOST_BUDGET:,}, or None",
+        at_most=_MOST_BUDGET,
+        also=(None,),
+    ),
+    "max_bytes": Whole(
+        f"a positive integer of at most {_MOST_BUDGET:,}, or None",
+        at_most=_MOST_BUDGET,
+        also=(None,),
+    ),
+    "storage": OneOf(("float32", "int16", "int8")),
+    "learn": OneOf(("auto", "masks", "features", "selection")),
+    "teacher": Passes(_check_teacher_name),
+    "activation": OneOf(("auto", "cosine", "relu", "table")),
+    "n_components": Whole("0, a positive integer or 'auto'", at_least=0, also=("auto",)),
+    "gamma": Number(
+        "'cv', 'scale', 'median' or a positive number", above=0.0, also=("cv", "scale", "median")
+    ),
+    "alpha": Number(
+        "'auto' or a number from 0 to 1e20", at_least=0.0, at_most=1e20, also=("auto",)
+    ),
+    "settings": Passes(_check_settings),
+    "group_size": OneOf((1, 2, 4, 8, 16)),
+    "features_per_mask": Whole("a positive integer"),
+    "effort": Number("a number from .01 to 1,000", at_least=0.01, at_most=1000.0),
+    "early_stopping": Passes(_check_early_stopping),
+    "verbose": Verbosity(),
+    "n_jobs": Passes(lambda _, value: check_n_jobs(value)),
+}
+"""What each parameter that both predictors have must be; the heads differ."""
+
+PREDICTOR_EFFECTS = (
+    NoEffect(
+        "gamma",
+        "activation",
+        lambda model: model.activation in ("relu", "table"),
+        "only cosines have a kernel coefficient; leave gamma at 'cv'",
+    ),
+    NoEffect(
+        "activation",
+        "learn",
+        lambda model: model.activation in ("relu", "table") and model.learn == "selection",
+        "features that are selected are cosines; leave activation at 'auto', or pass learn='masks'",
+    ),
+    NoEffect(
+        "teacher",
+        "learn",
+        lambda model: model.teacher not in ("auto", "labels") and model.learn == "selection",
+        "features are selected by the labels; leave teacher at 'auto', or train features",
+    ),
+    *(
+        NoEffect(
+            name,
+            "learn",
+            lambda model: model.learn == "selection",
+            f"no frequencies are trained; leave {name} at its default, or train features",
+        )
+        for name in ("alpha", "effort", "early_stopping", "max_bytes", "settings")
+    ),
+    *(
+        NoEffect(
+            name,
+            "settings",
+            lambda model: model.settings is not None,
+            f"settings say it too; leave {name} at its default, or settings at None",
+        )
+        for name in ("activation", "n_components", "alpha", "gamma")
+    ),
+)
+"""Combinations in which a parameter never changes the result."""
