@@ -27,6 +27,10 @@ STEPS_PER_ROOT = 67.0
 """Steps for each square root of a row: 3,000 for 2,000 rows, 47,000 for 500,000 (suite; covtype
 needs 20,000 and gains up to 60,000)."""
 
+MOST_WORK_PER_ROW = 2e7
+"""Multiply-adds of one training for each row, at most: about 2 ms a row. Reached by networks of
+hundreds of classes only."""
+
 BATCH_SIZE = 256
 """Rows of a step (suite: 128 loses .3 points, all 2,000 rows take 8 times as long)."""
 
@@ -281,20 +285,30 @@ def start_inputs(settings: TrainingSettings, budget: Budget, n_usable: int) -> i
     return int(np.clip(np.ceil(START_FACTOR * kept), min(LEAST_START_INPUTS, n_usable), n_usable))
 
 
-def n_steps_for(n_samples: int, effort: float = 1.0) -> int:
-    """Count the steps of one training: they grow with the square root of the rows."""
-    return max(1, round(float(effort * STEPS_PER_ROOT * np.sqrt(n_samples))))
+def step_work(settings: TrainingSettings, budget: Budget, n_usable: int, n_samples: int) -> float:
+    """Multiply-adds of one step, about: forward and backward, with the inputs of the start."""
+    n_inputs = start_inputs(settings, budget, n_usable)
+    entries = settings.n_components * n_inputs + n_usable * budget.n_scores * settings.linear_part
+    per_score = 8.0 if settings.activation == "table" else 4.0
+    heads = settings.n_components * budget.n_scores * per_score
+    return min(BATCH_SIZE, n_samples) * (entries + heads)
+
+
+def n_steps_for(
+    settings: TrainingSettings, budget: Budget, n_usable: int, n_samples: int, effort: float = 1.0
+) -> int:
+    """Count the steps of one training: they grow with the square root of the rows.
+
+    Fewer where a step of a large network takes long, as with very many classes.
+    """
+    within = MOST_WORK_PER_ROW * n_samples / step_work(settings, budget, n_usable, n_samples)
+    return max(1, round(effort * min(float(STEPS_PER_ROOT * np.sqrt(n_samples)), within)))
 
 
 def work_of(settings: TrainingSettings, budget: Budget, n_usable: int, n_samples: int) -> float:
-    """Multiply-adds of one training, about: forward and backward, over all steps."""
-    n_inputs = start_inputs(settings, budget, n_usable)
-    entries = settings.n_components * n_inputs + n_usable * budget.n_scores * settings.linear_part
-    heads = (
-        settings.n_components * budget.n_scores * (4.0 if settings.activation == "table" else 2.0)
-    )
-    batch_size = min(BATCH_SIZE, n_samples)
-    return TRAINING_OVERHEAD + n_steps_for(n_samples) * batch_size * (entries + 2.0 * heads)
+    """Multiply-adds of one training, about."""
+    n_steps = n_steps_for(settings, budget, n_usable, n_samples)
+    return n_steps * step_work(settings, budget, n_usable, n_samples)
 
 
 def candidate_settings(

@@ -80,6 +80,8 @@ class HeldOutResult:
         Of the rows.
     networks : list of TrainableNetwork
         One for each fold.
+    n_trained : int
+        Rows that each was trained on.
     """
 
     settings: TrainingSettings
@@ -88,6 +90,7 @@ class HeldOutResult:
     weights: Float64Array
     losses: Float64Array
     networks: list[TrainableNetwork]
+    n_trained: int
 
     @property
     def mean(self) -> float:
@@ -228,6 +231,9 @@ class Search:
         least, most = policy.COUNTS[stage]
         return min(int(np.clip(within, least, most)), len(candidates))
 
+    def _n_steps(self, settings: TrainingSettings, n_rows: int, effort: float) -> int:
+        return policy.n_steps_for(settings, self._task.budget, self._n_usable, n_rows, effort)
+
     def _folds(self) -> list[_Fold]:
         """Parts of at most ``SEARCH_ROWS`` rows, of which one is held out in each fold."""
         task = self._task
@@ -248,7 +254,6 @@ class Search:
         effort: float,
     ) -> list[HeldOutResult]:
         """Train each candidate in each fold, and score the held-out rows."""
-        n_steps = policy.n_steps_for(n_rows, effort)
         for fold in folds:
             for settings in candidates:
                 self._problem(fold, settings)  # made once, before threads share it
@@ -256,6 +261,7 @@ class Search:
 
         def run(job: tuple[TrainingSettings, _Fold]) -> tuple[TrainableNetwork, Float64Array]:
             settings, fold = job
+            n_steps = self._n_steps(settings, n_rows, effort)
             network = self._train(fold.train, self._problem(fold, settings), settings, n_steps)
             if self._options.rescore is not None:
                 return network, self._options.rescore(network, settings, fold.train, fold.test)
@@ -268,6 +274,7 @@ class Search:
             for i, settings in enumerate(candidates)
         ]
         for result in results:
+            n_steps = self._n_steps(result.settings, n_rows, effort)
             self._say(f"{n_steps} steps, {result.settings}: held-out loss {result.mean:.4f}")
         return results
 
@@ -282,7 +289,8 @@ class Search:
         weights = np.concatenate([fold.test.weights for fold in folds])
         losses = losses_of_rows(both, targets, self._task.kind)
         networks = [network for network, _ in found]
-        return HeldOutResult(settings, both, targets, weights, losses, networks)
+        n_trained = folds[0].train.n_samples
+        return HeldOutResult(settings, both, targets, weights, losses, networks, n_trained)
 
     def _problem(self, fold: _Fold, settings: TrainingSettings) -> Problem:
         key = (settings.teacher, settings.scaling)
@@ -336,7 +344,11 @@ class Search:
             parts = parts_of_rows(task.strata, 10, self._seed + 2)
             task, held_out = task.rows(parts != 0), task.rows(parts == 0)
         problem = self._make_problem(task, settings)
-        n_steps = policy.n_steps_for(task.n_samples, self._options.effort)
+        n_steps = self._n_steps(settings, task.n_samples, self._options.effort)
+        if best is not None and self._options.request.alpha is None:
+            # A prior weighs as much beside the sum of more losses: less beside their mean.
+            share = best.n_trained / task.n_samples
+            settings = replace(settings, alpha=share * settings.alpha)
 
         def progress(share: float, loss: float) -> None:
             self._say(f"{share:4.0%} of training, loss {loss:.5g}")
