@@ -345,10 +345,10 @@ class Search:
             task, held_out = task.rows(parts != 0), task.rows(parts == 0)
         problem = self._make_problem(task, settings)
         n_steps = self._n_steps(settings, task.n_samples, self._options.effort)
-        if best is not None and self._options.request.alpha is None:
-            # A prior weighs as much beside the sum of more losses: less beside their mean.
-            share = best.n_trained / task.n_samples
-            settings = replace(settings, alpha=share * settings.alpha)
+        if best is not None:
+            settings = policy.for_more_rows(settings, best.n_trained, task.n_samples)
+            if self._options.request.alpha is not None:
+                settings = replace(settings, alpha=self._options.request.alpha)
 
         def progress(share: float, loss: float) -> None:
             self._say(f"{share:4.0%} of training, loss {loss:.5g}")
