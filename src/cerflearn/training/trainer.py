@@ -173,7 +173,7 @@ class _Run:
         held_out_loss: Callable[[TrainableNetwork], float],
     ) -> tuple[TrainableNetwork, float]:
         """Run the last steps; the network with the least held-out loss, and the last loss."""
-        best, least, loss = network, np.inf, np.nan
+        best, least, loss = None, np.inf, np.nan
         marks = np.linspace(begin, self._n_steps, policy.EARLY_STOPPING_CHECKS + 1).astype(int)
         for first, last in pairwise(marks):
             loss = self.steps(network, int(first), int(last))
@@ -182,7 +182,7 @@ class _Run:
             value = held_out_loss(seen)
             if value < least:
                 best, least = seen, value
-        return best, loss
+        return (seen if best is None else best), loss
 
 
 def input_deviations(X: Float32Array) -> Float32Array:
