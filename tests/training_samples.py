@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from cerflearn.training import policy
 from cerflearn.training.network import TrainableNetwork, padded_scores
+from cerflearn.training.policy import SettingsRequest, TrainingSettings
 from cerflearn.training.pruning import Budget
+from cerflearn.training.search import Search, SearchOptions
 from cerflearn.training.task import Problem, Task
+
+TABLE, RELU = TrainingSettings("table", 4, 1e-3), TrainingSettings("relu", 4, 1e-3)
 
 NO_PENALTIES = np.zeros(5, dtype=np.float32)
 
@@ -135,3 +140,53 @@ def make_task(kind="regression", n_samples=120, n_features=6, macs=40, n_classes
     weights = np.full(n_samples, 1.0 / n_samples)
     usable = np.ones(n_features, dtype=bool)
     return Task(X, targets, weights, strata, kind, budget, usable, {})
+
+
+def run_search(task, needs_held_out=False, seed=0, **options):
+    request = options.pop("request", SettingsRequest(teacher="labels"))
+    chosen = SearchOptions(request, **options)
+    return Search(task, chosen, np.random.SeedSequence(seed)).run(needs_held_out=needs_held_out)
+
+
+def numbered(kind="regression", n_samples=120, **options):
+    """Task whose first input is the number of the row, exactly."""
+    task = make_task(kind, n_samples, **options)
+    task.X[:, 0] = np.arange(n_samples)
+    return task
+
+
+def numbers(X):
+    return frozenset(X[:, 0].astype(int).tolist())
+
+
+def by_kind(relu, table):
+    """Constant scores that depend on the kind of features alone."""
+
+    def score(settings, rows):
+        return table if settings.activation == "table" else relu
+
+    return score
+
+
+class Trainings:
+    """Stands for ``train_network``: keeps what it is called with, and gives constant scores."""
+
+    def __init__(self):
+        self.score, self.calls = by_kind(0.0, 0.0), []
+
+    def __call__(self, problem, settings, budget, usable, bias, n_steps, rng, **options):
+        rows = numbers(problem.X)
+        n_features, n_scores = problem.X.shape[1], len(bias)
+        network = make_network("relu", np.zeros((n_features, 0)), np.zeros((n_features, n_scores)))
+        network.parts()[5][:] = self.score(settings, rows)
+        network.trained_on = rows
+        self.calls.append({"settings": settings, "rows": rows, "network": network} | options)
+        return network
+
+
+def compare_two(monkeypatch):
+    """Let a search compare relu and tables, both of which reach the finals, in one start."""
+    monkeypatch.setattr(policy, "candidate_settings", lambda *_: [RELU, TABLE])
+    monkeypatch.setattr(policy, "neighbours", lambda *_: [])
+    monkeypatch.setattr(policy, "N_DRAWS", 1)
+    monkeypatch.setattr(policy, "SURVIVORS", 1.0)
