@@ -154,8 +154,7 @@ class Search:
 
     def __init__(self, task: Task, options: SearchOptions, seed: np.random.SeedSequence) -> None:
         self._options = options
-        words = seed.generate_state(3, np.uint64)
-        self._seed = int(words[0]) % 2**62
+        self._seed = int(seed.generate_state(1, np.uint64)[0]) % 2**62
         self._n_usable = int(task.usable.sum())
         self._task, self._held_out = task, None
         if options.early_stopping:
@@ -192,19 +191,9 @@ class Search:
         if n_folds == 0:
             return None
         n_rows = folds[0].train.n_samples
-        bracket = settings.draw // _DRAWS_OF_BRACKET
-        effort = self._effort_of(min(bracket, self._n_brackets - 1))
+        efforts = _efforts_of_brackets(self._options.effort)
+        effort = efforts[min(settings.draw // _DRAWS_OF_BRACKET, len(efforts) - 1)]
         return self._evaluate([settings], folds[:n_folds], n_rows, effort)[0]
-
-    @property
-    def _n_brackets(self) -> int:
-        """One more for each doubling of the effort."""
-        return 1 + max(0, int(np.floor(np.log2(max(self._options.effort, 1.0)))))
-
-    def _effort_of(self, bracket: int) -> float:
-        """Brackets 0 and 1 take the same time, each further one twice as long."""
-        share = self._options.effort / 2.0 ** (self._n_brackets - 1)
-        return float(share * 2.0 ** max(0, bracket - 1))
 
     def _choose(self, candidates: list[TrainingSettings]) -> HeldOutResult:
         """Best of the finalists of all brackets.
@@ -213,9 +202,9 @@ class Search:
         of more.
         """
         finalists: list[HeldOutResult] = []
-        for bracket in range(self._n_brackets):
+        for bracket, effort in enumerate(_efforts_of_brackets(self._options.effort)):
             drawn = [replace(c, draw=c.draw + _DRAWS_OF_BRACKET * bracket) for c in candidates]
-            finalists += self._halve(drawn, self._effort_of(bracket))
+            finalists += self._halve(drawn, effort)
         least = min(finalists, key=lambda result: result.mean)
         good = [result for result in finalists if result.is_as_good_as(least)] or [least]
         return min(good, key=lambda result: (result.settings.complexity, result.mean))
@@ -388,6 +377,13 @@ def scaled_inputs(task: Task, settings: TrainingSettings) -> Float32Array:
     """Return the inputs of a task, scaled as the settings say."""
     factors = task.input_factors.get(settings.scaling)
     return task.X if factors is None else task.X * factors
+
+
+def _efforts_of_brackets(effort: float) -> list[float]:
+    """One bracket more for each doubling; from the third on, each takes twice as long."""
+    n_brackets = 1 + int(np.floor(np.log2(max(effort, 1.0))))
+    share = effort / 2.0 ** (n_brackets - 1)
+    return [share * 2.0 ** max(0, bracket - 1) for bracket in range(n_brackets)]
 
 
 def _evenly_spaced(task: Task) -> Task:

@@ -73,7 +73,7 @@ def train_network(
     else:
         network, rate = start.restarted(), policy.RESUMED_RATE * rate
         n_steps = max(1, round(policy.RESUMED_STEPS * n_steps))
-    run = _Run(problem, settings, n_steps, rate, rng)
+    run = _Steps(problem, settings, n_steps, rate, rng)
     sample, deviations = run.importance_rows(), input_deviations(problem.X)
     counts = len(network.inputs), network.n_components, len(network.linear_inputs)
     n_start = budget.operations(*counts)
@@ -118,7 +118,7 @@ def pruning_schedule(n_start: int, n_end: int, n_steps: int) -> tuple[list[int],
     return marks.tolist(), costs.tolist()
 
 
-class _Run:
+class _Steps:
     """Order of the rows, rates and penalties of one training."""
 
     def __init__(
