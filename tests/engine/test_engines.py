@@ -13,7 +13,13 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.blocks import ArraySource, ComputedSource
-from cerflearn.engine.engines import MergeTree, SerialEngine, ThreadsEngine, make_engine
+from cerflearn.engine.engines import (
+    MergeTree,
+    SerialEngine,
+    ThreadsEngine,
+    make_engine,
+    map_in_order,
+)
 
 
 @dataclass
@@ -142,3 +148,33 @@ def test_make_engine_never_has_more_threads_than_blocks(wanted, n_threads):
 def test_make_engine_refuses_what_is_no_number_of_threads(n_threads):
     with pytest.raises(ValueError, match=f"n_threads={n_threads} must be at least 1"):
         make_engine(ArraySource(np.zeros(4)), n_threads)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_results_of_independent_items_are_in_their_order(n_threads):
+    gate = threading.Event()
+
+    def slow_first(item):
+        # The first item ends last wherever another thread can end before it.
+        if item == 0 and n_threads > 1:
+            assert gate.wait(10.0)
+        if item == 1:
+            gate.set()
+        assert blas_threads() <= {1}
+        return item * item
+
+    assert map_in_order(slow_first, range(6), n_threads) == [0, 1, 4, 9, 16, 25]
+    assert map_in_order(slow_first, [], n_threads) == []
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_an_error_in_an_item_reaches_the_caller(n_threads):
+    def fails(item):
+        if item == 2:
+            raise KeyError("item 2")
+        return item
+
+    before = blas_threads()
+    with pytest.raises(KeyError, match="item 2"):
+        map_in_order(fails, range(5), n_threads)
+    assert blas_threads() == before

@@ -14,21 +14,23 @@ def normalised(projections, weights, eps=1e-8):
 
 
 def interpolate(table, y):
-    """Rows (n, O) of a table (M, O) of evenly spaced knots at y, one number at a time."""
-    n_knots = len(table)
-    out = np.zeros((len(y), table.shape[1]))
-    knots = np.linspace(-TABLE_END, TABLE_END, n_knots)
-    for i, value in enumerate(y):
-        for o in range(table.shape[1]):
-            out[i, o] = np.interp(value, knots, table[:, o])
-    return out
+    """Rows (n, O) of a table (M, O) of evenly spaced knots at y, one score at a time."""
+    knots = np.linspace(-TABLE_END, TABLE_END, len(table))
+    return np.stack([np.interp(y, knots, table[:, o]) for o in range(table.shape[1])], axis=1)
 
 
-def scores(kind, X, weights, network):
-    """Scores (n, O): ``network`` has dense W, scales, offsets, heads, linear, bias."""
+def scores(kind, X, weights, network, moments=None, eps=1e-8):
+    """Scores (n, O): ``network`` has dense W, scales, offsets, heads, linear, bias.
+
+    ``moments`` are means and variances of the projections; None: those of the weighted rows.
+    """
     total = X @ network["linear"] + network["bias"]
     for k in range(network["W"].shape[1]):
-        y = normalised(X @ network["W"][:, k], weights)[0]
+        z = X @ network["W"][:, k]
+        if moments is None:
+            y = normalised(z, weights, eps)[0]
+        else:
+            y = (z - moments[0][k]) / np.sqrt(moments[1][k] + eps)
         head = network["heads"][k]
         if kind == "table":
             total = total + interpolate(head, y)
@@ -65,3 +67,20 @@ def penalty(kind, network, rates):
         else:
             value += by_heads * (head**2).sum()
     return 0.5 * float(value)
+
+
+def clamped_moments(projections, weights, mean, variance, rate, eps=1e-8):
+    """Running mean and variance after one batch, deviations from the mean clamped."""
+    bound = TABLE_END * np.sqrt(variance + eps)
+    apart = np.clip(projections - mean, -bound, bound)
+    shift = np.average(apart, weights=weights)
+    spread = np.average((apart - shift) ** 2, weights=weights)
+    return mean + rate * shift, (1.0 - rate) * variance + rate * spread
+
+
+def adam_step(parameters, gradient, first, second, count, rate, decays, tiny=1e-8):
+    """Parameters and moments after step ``count`` (from 1) of Adam (Kingma and Ba, 2015)."""
+    first = decays[0] * first + (1.0 - decays[0]) * gradient
+    second = decays[1] * second + (1.0 - decays[1]) * gradient**2
+    unbiased = first / (1.0 - decays[0] ** count), second / (1.0 - decays[1] ** count)
+    return parameters - rate * unbiased[0] / (np.sqrt(unbiased[1]) + tiny), first, second

@@ -1,4 +1,4 @@
-"""Kernel ridge regression against scikit-learn's, and points between rows."""
+"""Kernel ridge regression against scikit-learn's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 
 from cerflearn.training.kernel_ridge import fit_kernel_ridge, tune_kernel
-from cerflearn.training.task import points_between
 
 RNG = np.random.default_rng(0)
 
@@ -34,11 +33,3 @@ def test_tuning_leaves_rows_out():
         model.fit(X[others], targets[others])
         expected = model.predict(X[row : row + 1])[0]
         assert tuned.left_out[row] == pytest.approx(expected, abs=1e-8)
-
-
-def test_points_between_rows_lie_between_them():
-    X = RNG.normal(size=(40, 3))
-    points, first, second, share = points_between(X, np.random.default_rng(0))
-    assert len(points) == 160
-    expected = share[:, None] * X[first] + (1 - share)[:, None] * X[second]
-    assert points == pytest.approx(expected)

@@ -175,6 +175,9 @@ class TrainingSettings:
         Of a deployed table; None: chosen when it is trained.
     draw : int
         Number of the random start.
+    n_resumed : int
+        Networks of parts of the rows, one a fold, that are trained on with all rows beside a new
+        one; the best is taken. The search sets it, so that settings give the same network again.
     """
 
     activation: Activation
@@ -189,6 +192,7 @@ class TrainingSettings:
     n_knots: int = N_KNOTS
     n_bins: int | None = None
     draw: int = 0
+    n_resumed: int = 0
 
     def __str__(self) -> str:
         words = [f"activation={self.activation!r}", f"n_components={self.n_components}"]

@@ -177,6 +177,7 @@ def merge_tables(network: TrainableNetwork) -> TrainableNetwork:
     A linear entry of such an input becomes a part of the table, too.
     """
     single = np.flatnonzero(np.diff(network.pointers) == 1)
+    single = single[network.parts()[0][network.pointers[single]] != 0.0]  # else it is constant
     if len(single) == 0:
         return network
     entry = network.pointers[single]
@@ -207,12 +208,8 @@ def _absorb_linear(network: TrainableNetwork, owners: IntArray, inputs: IntArray
     scores = network.scores_of_linear()
     for entry in np.flatnonzero(absorbed):
         k, o = owner[network.linear_inputs[entry]], scores[entry]
-        weight = weights[network.pointers[k]]
-        if weight == 0.0:
-            absorbed[entry] = False
-            continue
         # x = (deviation * y + mean) / weight
-        slope = linear[entry] / weight
+        slope = linear[entry] / weights[network.pointers[k]]
         tables[k, :, o] += slope * np.sqrt(network.variances[k] + 1e-8) * knots
         bias[o] += slope * network.means[k]
     return absorbed

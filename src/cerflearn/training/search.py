@@ -33,6 +33,8 @@ FitTeacher = Callable[[Task, np.random.Generator], Teacher]
 Rescore = Callable[[TrainableNetwork, TrainingSettings, Task, Task], Float64Array]
 """Scores of the second task's rows by a head fitted to the first's."""
 
+_DRAWS_OF_BRACKET = 2 * policy.N_DRAWS  # starts of candidates, and one more of each survivor
+
 
 @dataclass(frozen=True)
 class SearchOptions:
@@ -45,7 +47,8 @@ class SearchOptions:
     effort : float
         About proportional to the time that a fit takes.
     early_stopping : bool
-        Whether a tenth of the rows is held out of the last training.
+        Whether a tenth of the rows is held out: of the search, and of the last training, whose
+        steps it ends.
     fit_teacher : callable or None
         Fits the teacher ``"estimator"``.
     rescore : callable or None
@@ -99,9 +102,13 @@ class HeldOutResult:
         return mean if np.isfinite(mean) else np.inf
 
     def is_as_good_as(self, other: HeldOutResult) -> bool:
-        """Return whether the loss is at most a part of a paired standard error higher."""
-        share = self.weights / self.weights.sum()
-        difference = self.losses - other.losses
+        """Return whether the loss is at most a part of a paired standard error higher.
+
+        Of results of different numbers of folds, the first ones, which both have, are compared.
+        """
+        n = min(len(self.losses), len(other.losses))
+        share = self.weights[:n] / self.weights[:n].sum()
+        difference = self.losses[:n] - other.losses[:n]
         mean = float(share @ difference)
         error = float(np.sqrt(share**2 @ np.square(difference - mean)))
         return mean <= policy.SIMPLER_WITHIN * error
@@ -149,10 +156,14 @@ class Search:
     """
 
     def __init__(self, task: Task, options: SearchOptions, seed: np.random.SeedSequence) -> None:
-        self._task, self._options = task, options
-        words = seed.generate_state(3, np.uint64)
-        self._seed = int(words[0]) % 2**62
+        self._options = options
+        self._seed = int(seed.generate_state(1, np.uint64)[0]) % 2**62
         self._n_usable = int(task.usable.sum())
+        self._task, self._held_out = task, None
+        if options.early_stopping:
+            # Not compared on either: networks of the comparison are trained on with all rows.
+            parts = parts_of_rows(task.strata, 10, self._seed + 2)
+            self._task, self._held_out = task.rows(parts != 0), task.rows(parts == 0)
 
     def run(self, *, needs_held_out: bool) -> SearchResult:
         """Choose settings and train a network with them on all rows.
@@ -165,12 +176,27 @@ class Search:
         candidates = policy.candidate_settings(
             self._options.request, self._task.budget, self._n_usable, self._task.n_samples
         )
-        if len(candidates) == 1 and not needs_held_out:
-            best, settings = None, candidates[0]
+        if len(candidates) == 1:
+            best = self._compare_with_none(candidates[0], needs_held_out=needs_held_out)
         else:
             best = self._choose(candidates)
-            settings = best.settings
-        return SearchResult(self._train_on_all(settings, best), settings, best)
+        settings = candidates[0] if best is None else best.settings
+        network = self._train_on_all(settings, best)
+        n_resumed = 0 if best is None else len(best.networks)
+        return SearchResult(network, replace(settings, n_resumed=n_resumed), best)
+
+    def _compare_with_none(
+        self, settings: TrainingSettings, *, needs_held_out: bool
+    ) -> HeldOutResult | None:
+        """Networks of the only settings in as many folds as these say, or as are needed."""
+        folds = self._folds()
+        n_folds = settings.n_resumed or (len(folds) if needs_held_out else 0)
+        if n_folds == 0:
+            return None
+        n_rows = folds[0].train.n_samples
+        efforts = _efforts_of_brackets(self._options.effort)
+        effort = efforts[min(settings.draw // _DRAWS_OF_BRACKET, len(efforts) - 1)]
+        return self._evaluate([settings], folds[:n_folds], n_rows, effort)[0]
 
     def _choose(self, candidates: list[TrainingSettings]) -> HeldOutResult:
         """Best of the finalists of all brackets.
@@ -178,19 +204,10 @@ class Search:
         Twice the effort runs one bracket more: finalists of less effort are always among those
         of more.
         """
-        options = self._options
-        if len(candidates) == 1:
-            folds = self._folds()
-            n_rows = folds[0].train.n_samples
-            return self._evaluate(candidates, folds, n_rows, options.effort)[0]
-        n_brackets = 1 + max(0, int(np.floor(np.log2(max(options.effort, 1.0)))))
-        share = options.effort / 2.0 ** (n_brackets - 1)
         finalists: list[HeldOutResult] = []
-        for bracket in range(n_brackets):
-            # Brackets 0 and 1 take the same time, each further one twice as long.
-            longer = share * 2.0 ** max(0, bracket - 1)
-            drawn = [replace(c, draw=c.draw + 2 * policy.N_DRAWS * bracket) for c in candidates]
-            finalists += self._halve(drawn, longer)
+        for bracket, effort in enumerate(_efforts_of_brackets(self._options.effort)):
+            drawn = [replace(c, draw=c.draw + _DRAWS_OF_BRACKET * bracket) for c in candidates]
+            finalists += self._halve(drawn, effort)
         least = min(finalists, key=lambda result: result.mean)
         good = [result for result in finalists if result.is_as_good_as(least)] or [least]
         return min(good, key=lambda result: (result.settings.complexity, result.mean))
@@ -339,10 +356,7 @@ class Search:
         with all rows, and the network with the least loss is taken: on the held-out tenth, or else
         on the training rows, as all have the same size and penalty.
         """
-        task, held_out = self._task, None
-        if self._options.early_stopping:
-            parts = parts_of_rows(task.strata, 10, self._seed + 2)
-            task, held_out = task.rows(parts != 0), task.rows(parts == 0)
+        task, held_out = self._task, self._held_out
         problem = self._make_problem(task, settings)
         n_steps = self._n_steps(settings, task.n_samples, self._options.effort)
         if best is not None:
@@ -375,6 +389,13 @@ def scaled_inputs(task: Task, settings: TrainingSettings) -> Float32Array:
     """Return the inputs of a task, scaled as the settings say."""
     factors = task.input_factors.get(settings.scaling)
     return task.X if factors is None else task.X * factors
+
+
+def _efforts_of_brackets(effort: float) -> list[float]:
+    """One bracket more for each doubling; from the third on, each takes twice as long."""
+    n_brackets = 1 + int(np.floor(np.log2(max(effort, 1.0))))
+    share = effort / 2.0 ** (n_brackets - 1)
+    return [share * 2.0 ** max(0, bracket - 1) for bracket in range(n_brackets)]
 
 
 def _evenly_spaced(task: Task) -> Task:

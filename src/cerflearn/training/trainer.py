@@ -73,7 +73,7 @@ def train_network(
     else:
         network, rate = start.restarted(), policy.RESUMED_RATE * rate
         n_steps = max(1, round(policy.RESUMED_STEPS * n_steps))
-    run = _Run(problem, settings, n_steps, rate, rng)
+    run = _Steps(problem, settings, n_steps, rate, rng)
     sample, deviations = run.importance_rows(), input_deviations(problem.X)
     counts = len(network.inputs), network.n_components, len(network.linear_inputs)
     n_start = budget.operations(*counts)
@@ -118,7 +118,7 @@ def pruning_schedule(n_start: int, n_end: int, n_steps: int) -> tuple[list[int],
     return marks.tolist(), costs.tolist()
 
 
-class _Run:
+class _Steps:
     """Order of the rows, rates and penalties of one training."""
 
     def __init__(
@@ -173,7 +173,7 @@ class _Run:
         held_out_loss: Callable[[TrainableNetwork], float],
     ) -> tuple[TrainableNetwork, float]:
         """Run the last steps; the network with the least held-out loss, and the last loss."""
-        best, least, loss = network, np.inf, np.nan
+        best, least, loss = None, np.inf, np.nan
         marks = np.linspace(begin, self._n_steps, policy.EARLY_STOPPING_CHECKS + 1).astype(int)
         for first, last in pairwise(marks):
             loss = self.steps(network, int(first), int(last))
@@ -182,7 +182,7 @@ class _Run:
             value = held_out_loss(seen)
             if value < least:
                 best, least = seen, value
-        return best, loss
+        return (seen if best is None else best), loss
 
 
 def input_deviations(X: Float32Array) -> Float32Array:

@@ -1,0 +1,126 @@
+"""Deployed networks are the trained ones: moments folded in, tables in bins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cerflearn.training.deployed import choose_bins, deploy, tabulate
+from cerflearn.training.network import TABLE_END
+from cerflearn.training.policy import BIN_LOSS, N_BINS
+from cerflearn.training.start import set_moments
+from training_samples import make_network, make_task, random_network
+
+
+def trained(kind, n_scores, n_rows=300, n_features=5):
+    rng = np.random.default_rng(n_scores)
+    X = (rng.normal(size=(n_rows, n_features)) + 0.5).astype(np.float32)
+    network = random_network(kind, n_scores, n_features=n_features, n_components=4)
+    set_moments(network, X, np.ones(n_rows, dtype=np.float32))
+    return network, X
+
+
+@pytest.mark.parametrize("n_scores", [1, 3, 10])
+@pytest.mark.parametrize("kind", ["cosine", "relu"])
+def test_scores_are_those_of_the_trained_network(kind, n_scores):
+    network, X = trained(kind, n_scores)
+    expected = network.scores(X)
+    size = float(np.abs(expected).max())
+    assert deploy(network, 2).scores(X) == pytest.approx(expected, abs=1e-5 * size)
+
+
+@pytest.mark.parametrize("n_scores", [1, 3, 10])
+def test_scores_of_tables_converge_with_the_bins(n_scores):
+    network, X = trained("table", n_scores)
+    expected = network.scores(X)
+    errors = [np.abs(deploy(network, n).scores(X) - expected).max() for n in (64, 256, 1024, 4096)]
+    # A score is off by half a bin times the slopes of the tables.
+    steepest = np.abs(np.diff(network.tables(), axis=1)).max(axis=(1, 2)).sum()
+    for n_bins, error in zip((64, 256, 1024, 4096), errors, strict=True):
+        assert error <= 0.5 * steepest * (network.n_knots - 1) / n_bins + 1e-4
+    assert errors[-1] < 0.1 * errors[0]
+
+
+@pytest.mark.parametrize("kind", ["cosine", "relu", "table"])
+def test_operations_masks_and_linear_parts_are_kept(kind):
+    network, _ = trained(kind, 3)
+    deployed = deploy(network, 32)
+    assert deployed.n_macs == network.n_macs
+    assert deployed.n_scores == 3
+    np.testing.assert_array_equal(deployed.mask, network.weight_matrix().toarray() != 0.0)
+    assert not deployed.frequencies[~deployed.mask].any()
+    assert np.count_nonzero(deployed.linear) == len(network.linear_inputs)
+
+
+def test_many_rows_are_scored_in_blocks():
+    network, X = trained("relu", 2)
+    deployed = deploy(network, 2)
+    many = np.tile(X, (30, 1))
+    assert deployed.scores(many) == pytest.approx(np.tile(deployed.scores(X), (30, 1)), abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["cosine", "relu", "table"])
+def test_a_rescaled_network_reads_inputs_before_they_are_scaled(kind):
+    network, X = trained(kind, 3)
+    factors = np.array([0.5, 2.0, 4.0, 0.25, 8.0])  # powers of two: no rounding
+    deployed = deploy(network, 64)
+    found = deployed.rescaled(factors).scores(X.astype(float) / factors)
+    assert found == pytest.approx(deployed.scores(X.astype(float)), abs=1e-9)
+
+
+def test_bins_have_the_value_at_their_centre():
+    knots = np.random.default_rng(0).normal(size=(3, 5, 2))
+    at = np.linspace(-TABLE_END, TABLE_END, 5)
+    for n_bins in (2, 4, 7, 64):
+        width = 2.0 * TABLE_END / n_bins
+        centres = -TABLE_END + width * (np.arange(n_bins) + 0.5)
+        found = tabulate(knots, n_bins)
+        assert found.shape == (3, n_bins, 2)
+        for k in range(3):
+            for o in range(2):
+                expected = np.interp(centres, at, knots[k, :, o])
+                assert found[k, :, o] == pytest.approx(expected, abs=1e-12)
+
+
+def test_projections_beyond_the_span_have_the_first_or_last_bin():
+    network = make_network("table", [[1]], [[0]], n_knots=5)
+    network.parts()[0][:] = 1.0
+    deployed = deploy(network, 8)
+    found = deployed.scores(np.array([[-50.0], [50.0]])) - network.parts()[5]
+    table = deployed.tables[0, :, 0]
+    assert found.ravel() == pytest.approx([table[0], table[-1]])
+
+
+def table_task(values, n_rows=4000):
+    """Task of one input whose best table is known, and its network."""
+    task = make_task(n_samples=n_rows, n_features=2)
+    network = make_network("table", [[1], [0]], [[0], [0]], n_knots=len(values))
+    network.parts()[0][:] = 1.0
+    network.parts()[5][:] = 0.0
+    network.tables()[0, :, 0] = values
+    set_moments(network, task.X, np.ones(n_rows, dtype=np.float32))
+    task.targets[:] = network.scores(task.X)
+    return task, network
+
+
+def loss_with(task, network, n_bins):
+    return task.loss(deploy(network, n_bins).scores(task.X))
+
+
+@pytest.mark.parametrize("n_turns", [0, 1, 2, 4, 16])
+def test_the_fewest_bins_that_lose_little_are_taken(n_turns):
+    values = np.linspace(-1.0, 1.0, 65) if n_turns == 0 else np.sin(np.arange(65) * n_turns * 0.1)
+    task, network = table_task(values)
+    constant = task.loss(np.broadcast_to(task.constant_scores(), task.targets.shape))
+    most = task.loss(network.scores(task.X).astype(float)) + BIN_LOSS * constant
+    good = [n for n in N_BINS if loss_with(task, network, n) <= most]
+    assert choose_bins(network, task, task.X) == (good[0] if good else N_BINS[-1])
+
+
+def test_sharp_tables_get_more_bins_than_smooth_ones():
+    found = []
+    for values in (np.linspace(0.0, 1.0, 65), np.tile([0.0, 1.0], 33)[:65]):
+        task, network = table_task(values)
+        found.append(choose_bins(network, task, task.X))
+    # Bins of 6 / 64 deviations have (6 / 64)^2 / 12 = .0007 of the variance of a straight line.
+    assert found == [64, N_BINS[-1]]

@@ -1,0 +1,202 @@
+"""Candidates, sizes of networks, and how long training takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cerflearn.training import policy
+from cerflearn.training.policy import (
+    SettingsRequest,
+    TrainingSettings,
+    candidate_settings,
+    default_macs,
+    least_macs,
+    n_components_for,
+    n_steps_for,
+    neighbours,
+    start_inputs,
+    usual_inputs,
+    work_of,
+)
+from cerflearn.training.pruning import Budget
+
+BUDGET = Budget(500, 3)
+
+
+def candidates(request=None, budget=BUDGET, n_usable=20, n_samples=1000):
+    return candidate_settings(request or SettingsRequest(), budget, n_usable, n_samples)
+
+
+def test_candidates_have_every_kind_the_linear_model_and_several_penalties():
+    found = candidates()
+    with_features = [c for c in found if c.n_components > 0]
+    for activation in ("table", "cosine", "relu"):
+        same = [c for c in with_features if c.activation == activation]
+        assert {c.linear_part for c in same} == {False, True}
+        assert len({c.n_components for c in same}) == 2
+        assert {c.alpha for c in same} == set(policy.ALPHAS)
+    linear = [c for c in found if c.n_components == 0]
+    assert {c.alpha for c in linear} == set(policy.ALPHAS)
+    assert all(c.linear_part for c in linear)
+    assert len(set(found)) == len(found)
+
+
+def test_the_first_candidates_have_all_kinds():
+    # Where work is short, only the first ones are compared.
+    first = candidates()[: policy.COUNTS[0][0]]
+    assert any(c.n_components == 0 for c in first)
+    assert {c.activation for c in first if c.n_components > 0} == {"table", "cosine", "relu"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("alpha", 0.7),
+        ("n_components", 5),
+        ("teacher", "kernel"),
+        ("activation", "relu"),
+        ("learn", "features"),
+    ],
+)
+def test_a_given_value_replaces_that_of_all_candidates(name, value):
+    found = candidates(SettingsRequest(**{name: value}))
+    assert {getattr(c, name) for c in found} == {value}
+    assert len(set(found)) == len(found)
+    assert len(found) > 1
+
+
+def test_a_given_gamma_leaves_cosines_of_unscaled_inputs():
+    found = candidates(SettingsRequest(gamma=0.2, linear_part=False))
+    assert {(c.activation, c.gamma, c.scaling) for c in found} == {("cosine", 0.2, "none")}
+
+
+def test_what_may_not_be_compared_is_not():
+    assert not any(c.linear_part for c in candidates(SettingsRequest(linear_part=False)))
+    assert not any(c.linear_part for c in candidates(SettingsRequest(learn="features")))
+    assert "table" not in {c.activation for c in candidates(SettingsRequest(tables=False))}
+    assert all(c.n_components == 7 for c in candidates(SettingsRequest(n_components=7)))
+
+
+def test_given_settings_are_the_only_candidate():
+    given = TrainingSettings("relu", 9, 0.1, draw=3)
+    assert candidates(SettingsRequest(settings=given)) == [given]
+
+
+def test_tables_within_bytes_have_a_number_of_bins_that_fits():
+    def count_bytes(n_entries, n_components, n_linear, n_bins):
+        return 4 * n_components * 3 * (n_bins or 1)
+
+    budget = Budget(500, 3, max_bytes=4000, count_bytes=count_bytes)
+    for c in candidates(budget=budget):
+        assert (c.n_bins is not None) == (c.activation == "table" and c.n_components > 0)
+        assert count_bytes(0, c.n_components, 0, c.n_bins) <= 4000
+
+
+def test_neighbours_vary_what_the_first_round_did_not():
+    setting = TrainingSettings("table", 8, 1e-3)
+    found = neighbours(setting, SettingsRequest())
+    assert setting not in found
+    assert {c.scaling for c in found} == {"column", "common", "robust"}
+    assert "kernel" in {c.teacher for c in found}
+    assert 33 in {c.n_knots for c in found}
+    assert 1 in {c.draw for c in found}
+    cosine = neighbours(replace(setting, activation="cosine"), SettingsRequest())
+    assert 2.0 in {c.frequency_scale for c in cosine}
+    given = neighbours(setting, SettingsRequest(teacher="labels"))
+    assert {c.teacher for c in given} == {"labels"}
+    unscaled = neighbours(
+        replace(setting, activation="cosine", gamma=1.0, scaling="none"), SettingsRequest(gamma=1.0)
+    )
+    assert {(c.gamma, c.scaling, c.frequency_scale) for c in unscaled} == {(1.0, "none", 1.0)}
+    binned = neighbours(replace(setting, n_bins=64), SettingsRequest())
+    assert 32 in {c.n_bins for c in binned}
+
+
+def test_a_linear_model_has_no_neighbours_in_what_it_does_not_have():
+    linear = TrainingSettings("table", 0, 1e-3, linear_part=True)
+    found = neighbours(linear, SettingsRequest())
+    assert {(c.scaling, c.n_knots) for c in found} == {("column", policy.N_KNOTS)}
+
+
+def test_linear_is_simpler_than_relu_cosines_and_tables_and_fewer_than_more():
+    linear = TrainingSettings("table", 0, 1e-3, linear_part=True)
+    relu, cosine, table = (TrainingSettings(a, 8, 1e-3) for a in ("relu", "cosine", "table"))
+    order = [linear, relu, replace(relu, alpha=1e-4), replace(relu, n_components=9), cosine, table]
+    mixed = [order[i] for i in (3, 5, 0, 2, 4, 1)]
+    assert sorted(mixed, key=lambda c: c.complexity) == order
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(
+    macs=st.integers(1, 5000),
+    n_scores=st.integers(1, 10),
+    group_size=st.sampled_from([1, 4]),
+    features_per_mask=st.integers(1, 4),
+    n_inputs=st.floats(1.0, 50.0),
+    n_samples=st.integers(1, 10_000),
+)
+def test_features_share_the_budget(
+    macs, n_scores, group_size, features_per_mask, n_inputs, n_samples
+):
+    budget = Budget(macs, n_scores, group_size, features_per_mask)
+    n_features = 60
+    found = n_components_for(budget, n_inputs, n_features, n_samples)
+    assert found % features_per_mask == 0
+    assert found >= features_per_mask
+    if found > features_per_mask:
+        assert found * (max(n_inputs, group_size) + n_scores) <= macs
+        assert found <= 5.0 * np.sqrt(n_samples)
+
+
+def test_features_start_with_several_times_the_inputs_they_keep():
+    budget = Budget(100, 2)
+    assert start_inputs(TrainingSettings("relu", 5, 0.1), budget, 500) == 72  # four times 18
+    assert start_inputs(TrainingSettings("relu", 25, 0.1), budget, 500) == 32  # at least
+    assert start_inputs(TrainingSettings("relu", 5, 0.1), budget, 50) == 50
+    assert start_inputs(TrainingSettings("relu", 5, 0.1, learn="features"), budget, 500) == 18
+    assert start_inputs(TrainingSettings("relu", 500, 0.1, learn="features"), budget, 500) == 1
+    assert start_inputs(TrainingSettings("relu", 0, 0.1), budget, 500) == 0
+
+
+def test_steps_grow_with_the_root_of_the_rows_and_with_effort():
+    assert n_steps_for(2000) == pytest.approx(3000, rel=0.01)
+    assert n_steps_for(8000) == pytest.approx(2 * n_steps_for(2000), rel=1e-3)
+    assert n_steps_for(2000, 0.5) == pytest.approx(0.5 * n_steps_for(2000), abs=1)
+    assert n_steps_for(1, 1e-6) == 1
+
+
+def test_work_grows_with_features_rows_and_the_linear_part():
+    small = TrainingSettings("relu", 10, 0.1)
+    base = work_of(small, BUDGET, 20, 1000)
+    assert work_of(small, BUDGET, 20, 4000) > 1.9 * (base - policy.TRAINING_OVERHEAD)
+    for other in (
+        replace(small, n_components=40),
+        replace(small, linear_part=True),
+        replace(small, activation="table"),
+    ):
+        assert work_of(other, BUDGET, 20, 1000) > base
+    assert work_of(replace(small, n_components=0), BUDGET, 20, 1000) == policy.TRAINING_OVERHEAD
+
+
+def test_budgets_of_small_networks():
+    assert least_macs(Budget(9, 3), 10) == 4
+    assert least_macs(Budget(9, 3, 4, 2), 10) == 2 * (4 + 3)
+    assert least_macs(Budget(9, 3, 4, 2), 2) == 2 * (2 + 3)
+    assert default_macs(784, 10) == 7840
+    assert default_macs(4, 1) == 32 * 5
+    assert usual_inputs(784, 10) == pytest.approx(np.sqrt(7840) / 3)
+    assert usual_inputs(2, 1) == 2.0
+    assert usual_inputs(1, 1) == 1.0
+
+
+def test_settings_are_told_in_words():
+    text = str(TrainingSettings("table", 8, 1e-3, linear_part=True, scaling="robust", draw=2))
+    for word in ("activation='table'", "n_components=8", "alpha=0.001", "linear part", "robust"):
+        assert word in text
+    assert "start 2" in text
+    assert "(" not in str(TrainingSettings("relu", 8, 1e-3))

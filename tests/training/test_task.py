@@ -1,0 +1,153 @@
+"""Rows to train on and to hold out, batches of rows, and constant scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cerflearn.training import task as task_module
+from cerflearn.training.task import batches_of_rows, hash_of_rows, parts_of_rows, problem_of
+from training_samples import make_task
+
+
+def splitmix(x):
+    """Finaliser of splitmix64, in Python's integers."""
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
+    return x ^ (x >> 31)
+
+
+def test_hashes_depend_on_index_and_seed_alone():
+    hashes = hash_of_rows(1000, 7)
+    np.testing.assert_array_equal(hash_of_rows(10, 7), hashes[:10])
+    assert (hash_of_rows(1000, 8) != hashes).all()
+    assert len(np.unique(hashes)) == 1000
+    start = 7 * 0x9E3779B97F4A7C15
+    assert hashes[:5].tolist() == [splitmix((i + start) % 2**64) for i in range(5)]
+    assert len(hash_of_rows(0, 3)) == 0
+
+
+def test_hashes_of_large_seeds_and_neighbouring_rows_look_random():
+    for seed in (0, 2**62 + 1):
+        bits = np.unpackbits(hash_of_rows(4096, seed).view(np.uint8))
+        assert abs(bits.mean() - 0.5) < 4 * 0.5 / np.sqrt(len(bits))
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    counts=st.lists(st.integers(0, 30), min_size=1, max_size=6),
+    n_parts=st.integers(1, 10),
+    seed=st.integers(0, 2**62),
+)
+def test_parts_are_balanced_over_all_rows_and_each_stratum(counts, n_parts, seed):
+    strata = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts))
+    parts = parts_of_rows(strata, n_parts, seed)
+    for rows in (np.ones(len(strata), dtype=bool), *(strata == s for s in range(len(counts)))):
+        sizes = np.bincount(parts[rows], minlength=n_parts)
+        assert len(sizes) == n_parts
+        assert sizes.max() - sizes.min() <= 1
+
+
+def test_parts_of_a_block_do_not_depend_on_later_rows(monkeypatch):
+    monkeypatch.setattr(task_module, "GRID_ROWS", 64)
+    strata = np.random.default_rng(0).integers(3, size=200)
+    parts = parts_of_rows(strata, 4, 9)
+    np.testing.assert_array_equal(parts_of_rows(strata[:128], 4, 9), parts[:128])
+    for start in range(0, 200, 64):
+        sizes = np.bincount(parts[start : start + 64], minlength=4)
+        assert sizes.max() - sizes.min() <= 1
+    assert (parts_of_rows(strata, 4, 10) != parts).any()
+
+
+def test_a_round_of_batches_sees_every_row_once():
+    order = batches_of_rows(60, 12, 15, np.random.default_rng(0))
+    assert order.shape == (15, 12)
+    assert order.dtype == np.int32
+    rounds = order.reshape(3, 60)
+    for rows in rounds:
+        assert sorted(rows) == list(range(60))
+    assert (rounds[0] != rounds[1]).any()
+    np.testing.assert_array_equal(batches_of_rows(60, 12, 15, np.random.default_rng(0)), order)
+    assert (batches_of_rows(60, 12, 15, np.random.default_rng(1)) != order).any()
+
+
+@pytest.mark.parametrize(("n_rows", "batch_size"), [(50, 12), (7, 7), (1, 1), (13, 1)])
+def test_no_row_is_seen_twice_in_a_round(n_rows, batch_size):
+    per_round = n_rows // batch_size
+    order = batches_of_rows(n_rows, batch_size, 3 * per_round, np.random.default_rng(0))
+    for first in range(0, len(order), per_round):
+        seen = order[first : first + per_round].ravel()
+        assert len(np.unique(seen)) == per_round * batch_size
+        assert seen.min() >= 0
+        assert seen.max() < n_rows
+
+
+def test_many_rows_are_shuffled_a_few_blocks_at_a_time(monkeypatch):
+    monkeypatch.setattr(task_module, "GRID_ROWS", 16)
+    n_rows = 16 * 9
+    order = batches_of_rows(n_rows, 8, n_rows // 8, np.random.default_rng(0)).ravel()
+    assert sorted(order) == list(range(n_rows))
+    span = 16 * task_module._SHUFFLED_BLOCKS
+    blocks = [set(order[first : first + span] // 16) for first in range(0, n_rows, span)]
+    # Each part has whole blocks of its own, in random order, with mixed rows.
+    assert [len(part) for part in blocks] == [4, 4, 1]
+    assert sorted(set().union(*blocks)) == list(range(9))
+    assert sorted(blocks[0]) != [0, 1, 2, 3]
+    assert len(set(order[:16] // 16)) > 1
+
+
+def test_a_last_block_too_small_for_a_batch_is_seen_with_others(monkeypatch):
+    monkeypatch.setattr(task_module, "GRID_ROWS", 16)
+    order = batches_of_rows(16 * 4 + 3, 8, 400, np.random.default_rng(0))
+    assert (np.bincount(order.ravel(), minlength=67) > 0).all()
+
+
+def test_rows_of_a_task_keep_their_relative_weights():
+    task = make_task("multiclass")
+    task.weights[:] = np.arange(1, 121) / (120 * 121 / 2)
+    part = task.rows(np.array([3, 1, 7]))
+    assert part.weights == pytest.approx(np.array([4, 2, 8]) / 14)
+    np.testing.assert_array_equal(part.X, task.X[[3, 1, 7]])
+    np.testing.assert_array_equal(part.strata, task.strata[[3, 1, 7]])
+    np.testing.assert_array_equal(part.targets, task.targets[[3, 1, 7]])
+    assert part.X.flags.c_contiguous
+
+
+@pytest.mark.parametrize("kind", ["regression", "binary", "multiclass", "multilabel"])
+def test_no_other_constant_scores_have_a_smaller_loss(kind):
+    task = make_task(kind)
+    task.weights[:] = np.random.default_rng(0).dirichlet(np.ones(task.n_samples))
+    best = task.constant_scores()
+
+    def loss(scores):
+        return task.loss(np.broadcast_to(scores, task.targets.shape))
+
+    least = loss(best)
+    for o in range(task.n_scores):
+        for shift in (-0.05, 0.05):
+            moved = best.copy()
+            moved[o] += shift
+            assert loss(moved) > least
+
+
+def test_an_absent_class_has_a_finite_constant_score():
+    task = make_task("multiclass")
+    task.targets[:] = [1.0, 0.0, 0.0]
+    assert not task.targets_vary
+    assert np.isfinite(task.constant_scores()).all()
+    binary = make_task("binary")
+    assert binary.targets_vary
+    binary.targets[:] = 1.0
+    assert np.isfinite(binary.constant_scores()).all()
+
+
+def test_weights_of_a_problem_have_mean_one():
+    task = make_task("binary")
+    problem = problem_of(task.kind, task.X, task.targets, np.arange(1.0, 121.0))
+    assert problem.weights.mean() == pytest.approx(1.0, rel=1e-6)
+    assert problem.weights[119] == pytest.approx(120 * problem.weights[0], rel=1e-6)
+    assert problem.loss == "logistic"
+    arrays = problem.X, problem.targets, problem.weights
+    assert {array.dtype for array in arrays} == {np.dtype(np.float32)}
