@@ -71,9 +71,9 @@ SCALE_SPREAD = (0.5, 1.5)
 """Cosines start with so many radians a deviation of the projection, uniformly (suite)."""
 
 N_KNOTS = 17
-"""Of a table while it is trained on up to 2,000 rows (suite; 33 are tried for sharp functions). They
-grow with the fifth root of the rows, the rate at which splines of a smooth function converge best
-(Stone, 1982): covtype with 100,000 rows has 88.4 % with 17 and 90.2 % with 33."""
+"""Of a table while it is trained on up to 2,000 rows (suite; 33 are tried for sharp functions).
+They grow with the fifth root of the rows, the rate at which splines of a smooth function converge
+best (Stone, 1982): covtype with 100,000 rows has 88.4 % with 17 and 90.2 % with 33."""
 
 REGRESSOR_VARIANCES = {"cosine": 0.5, "relu": 0.34, "table": 1.0}
 """Variance of a feature: alpha is in units of it, as in ridge regression. A cosine of random phase
@@ -385,7 +385,7 @@ def _with_given(setting: TrainingSettings, request: SettingsRequest) -> Training
 
 
 def for_more_rows(settings: TrainingSettings, n_compared: int, n_samples: int) -> TrainingSettings:
-    """Settings of the last training, on more rows than settings were compared on.
+    """Return settings of the last training, on more rows than settings were compared on.
 
     A prior weighs as much beside the sum of more losses, so alpha, beside their mean, falls with
     one over the rows; knots grow, see :data:`N_KNOTS`.
