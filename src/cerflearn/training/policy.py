@@ -169,6 +169,9 @@ class TrainingSettings:
         Of a deployed table; None: chosen when it is trained.
     draw : int
         Number of the random start.
+    n_folds, fold_steps : int
+        Folds in which networks were compared on held-out rows, and steps of each; 0: in none. Their
+        networks are further starts of the last training.
     """
 
     activation: Activation
@@ -183,6 +186,8 @@ class TrainingSettings:
     n_knots: int = N_KNOTS
     n_bins: int | None = None
     draw: int = 0
+    n_folds: int = 0
+    fold_steps: int = 0
 
     def __str__(self) -> str:
         words = [f"activation={self.activation!r}", f"n_components={self.n_components}"]

@@ -96,9 +96,13 @@ class HeldOutResult:
         return mean if np.isfinite(mean) else np.inf
 
     def is_as_good_as(self, other: HeldOutResult) -> bool:
-        """Return whether the loss is at most a part of a paired standard error higher."""
-        share = self.weights / self.weights.sum()
-        difference = self.losses - other.losses
+        """Return whether the loss is at most a part of a paired standard error higher.
+
+        Over the rows of both: brackets may differ in the number of folds.
+        """
+        n = min(len(self.losses), len(other.losses))
+        share = self.weights[:n] / self.weights[:n].sum()
+        difference = self.losses[:n] - other.losses[:n]
         mean = float(share @ difference)
         error = float(np.sqrt(share**2 @ np.square(difference - mean)))
         return mean <= policy.SIMPLER_WITHIN * error
@@ -162,7 +166,7 @@ class Search:
         candidates = policy.candidate_settings(
             self._options.request, self._task.budget, self._n_usable, self._task.n_samples
         )
-        if len(candidates) == 1 and not needs_held_out:
+        if len(candidates) == 1 and candidates[0].n_folds == 0 and not needs_held_out:
             best, settings = None, candidates[0]
         else:
             best = self._choose(candidates)
@@ -177,9 +181,10 @@ class Search:
         """
         options = self._options
         if len(candidates) == 1:
-            folds = self._folds()
-            n_rows = folds[0].train.n_samples
-            return self._evaluate(candidates, folds, n_rows, options.effort)[0]
+            given, folds = candidates[0], self._folds()
+            n_steps = policy.n_steps_for(folds[0].train.n_samples, options.effort)
+            folds = folds[: given.n_folds or len(folds)]
+            return self._evaluate(candidates, folds, given.fold_steps or n_steps)[0]
         n_brackets = 1 + max(0, int(np.floor(np.log2(max(options.effort, 1.0)))))
         share = options.effort / 2.0 ** (n_brackets - 1)
         finalists: list[HeldOutResult] = []
@@ -197,16 +202,18 @@ class Search:
         n_rows = folds[0].train.n_samples
         drawn = [replace(c, draw=c.draw + i) for i in range(policy.N_DRAWS) for c in candidates]
         chosen = drawn[: self._n_within(drawn, n_rows, 0, policy.FIRST_SHARE)]
-        results = self._evaluate(chosen, folds[:1], n_rows, effort * policy.FIRST_SHARE)
+        n_steps = policy.n_steps_for(n_rows, effort * policy.FIRST_SHARE)
+        results = self._evaluate(chosen, folds[:1], n_steps)
         ranked = _ranked(results)
         ranked = self._with_neighbours(ranked[: round(policy.SURVIVORS * len(ranked))] or ranked)
         chosen = ranked[: self._n_within(ranked, n_rows, 1, policy.SECOND_SHARE)]
-        results = self._evaluate(chosen, folds[:1], n_rows, effort * policy.SECOND_SHARE)
+        n_steps = policy.n_steps_for(n_rows, effort * policy.SECOND_SHARE)
+        results = self._evaluate(chosen, folds[:1], n_steps)
         ranked = _ranked(results)
         finalists = ranked[: self._n_within(ranked, n_rows, 2, 1.0)]
         n_trainings = self._n_within(finalists * len(folds), n_rows, 3, 1.0)
         n_folds = max(1, n_trainings // len(finalists))
-        return self._evaluate(finalists, folds[:n_folds], n_rows, effort)
+        return self._evaluate(finalists, folds[:n_folds], policy.n_steps_for(n_rows, effort))
 
     def _with_neighbours(self, ranked: list[TrainingSettings]) -> list[TrainingSettings]:
         """Add variants of the best two, in what the first round did not vary, behind these."""
@@ -244,11 +251,9 @@ class Search:
         self,
         candidates: Sequence[TrainingSettings],
         folds: Sequence[_Fold],
-        n_rows: int,
-        effort: float,
+        n_steps: int,
     ) -> list[HeldOutResult]:
         """Train each candidate in each fold, and score the held-out rows."""
-        n_steps = policy.n_steps_for(n_rows, effort)
         for fold in folds:
             for settings in candidates:
                 self._problem(fold, settings)  # made once, before threads share it
@@ -263,9 +268,10 @@ class Search:
 
         found = map_in_order(run, jobs, self._options.n_threads)
         n = len(folds)
+        named = [replace(settings, n_folds=n, fold_steps=n_steps) for settings in candidates]
         results = [
             self._result(settings, found[i * n : (i + 1) * n], folds)
-            for i, settings in enumerate(candidates)
+            for i, settings in enumerate(named)
         ]
         for result in results:
             self._say(f"{n_steps} steps, {result.settings}: held-out loss {result.mean:.4f}")

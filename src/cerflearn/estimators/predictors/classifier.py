@@ -175,8 +175,8 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
     for the best of them scalings, starts and teachers) compete by successive halving on held-out
     rows. Steps grow with the square root of the rows.
 
-    Settings that are reported give the same model again: pass ``settings_`` back as ``settings``
-    with the same data, the other parameters as they were, and the same ``random_state``.
+    ``settings_`` passed back as ``settings`` give the same model again, with the same data, budget,
+    ``effort`` and ``random_state``.
 
     References
     ----------

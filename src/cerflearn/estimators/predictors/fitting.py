@@ -19,6 +19,7 @@ from cerflearn.features.cost import StoredArray, compressed_array, stored_bytes
 from cerflearn.training.deployed import FeatureNetwork, choose_bins, deploy
 from cerflearn.training.network import TrainableNetwork
 from cerflearn.training.policy import (
+    BINS_WITHIN_BYTES,
     N_BINS,
     SettingsRequest,
     TrainingSettings,
@@ -133,6 +134,8 @@ def fit_network(
 
 def chooses_gamma(model: Any) -> bool:
     """Whether gamma is left to the fit."""
+    if model.settings is not None:
+        return model.settings["gamma"] is None
     return isinstance(model.gamma, str) and model.gamma == "cv"
 
 
@@ -158,8 +161,9 @@ def make_budget(model: Any, n_features: int, n_scores: int) -> Budget:
             f"macs={model.macs} is not valid: one feature with its {scores} costs {least} MACs, "
             f"the smallest possible budget. Pass macs={least} or more."
         )
-    if model.n_components != "auto":
-        _check_n_components(model, int(model.n_components), budget, n_features)
+    n_components = _given_components(model)
+    if n_components is not None:
+        _check_n_components(model, n_components, budget, n_features)
     if model.max_bytes is None:
         return budget
     return _with_bytes(model, budget, n_features)
@@ -188,6 +192,13 @@ def _with_bytes(model: Any, budget: Budget, n_features: int) -> Budget:
             f"Pass max_bytes={least} or more."
         )
     return replace(budget, max_bytes=int(model.max_bytes or 0), count_bytes=count_bytes)
+
+
+def _given_components(model: Any) -> int | None:
+    """Number of features that is given, by itself or in settings."""
+    if model.settings is not None:
+        return int(model.settings["n_components"])
+    return None if model.n_components == "auto" else int(model.n_components)
 
 
 def _check_n_components(model: Any, n_components: int, budget: Budget, n_features: int) -> None:
@@ -236,7 +247,8 @@ def _start_gamma(model: Any, task: Task) -> float:
     """Kernel coefficient of drawn frequencies."""
     if chooses_gamma(model):
         return float(_GAMMA_SHARE * resolve_gamma("median", "rbf", task.X))
-    gamma = float(resolve_gamma(model.gamma, "rbf", task.X))
+    given = model.gamma if model.settings is None else model.settings["gamma"]
+    gamma = float(resolve_gamma(given, "rbf", task.X))
     _check_single_precision(task.X, gamma)
     return gamma
 
@@ -288,7 +300,7 @@ def _search_options(
             gamma=None if chooses_gamma(model) else gamma,
             tables=not _has_fitted_head(model),
             linear_part=_has_linear_part(model),
-            settings=None if model.settings is None else TrainingSettings(**model.settings),
+            settings=_given_settings(model),
         ),
         effort=float(model.effort),
         early_stopping=n_samples >= _EARLY_STOPPING_ROWS if early == "auto" else bool(early),
@@ -299,6 +311,25 @@ def _search_options(
         report=(lambda line: print(f"[{name}] {line}")) if model.verbose else None,
         n_threads=thread_count(model.n_jobs, n_samples),
     )
+
+
+def _given_settings(model: Any) -> TrainingSettings | None:
+    """Settings of an earlier fit, refused if other parameters do not admit them."""
+    if model.settings is None:
+        return None
+    found = TrainingSettings(**model.settings)
+    if found.teacher == "estimator" and isinstance(model.teacher, str):
+        raise ValueError(
+            "settings['teacher']='estimator' needs the estimator: pass it as teacher, too."
+        )
+    if _has_fitted_head(model) and (found.activation == "table" or found.linear_part):
+        raise ValueError(
+            f"head={model.head!r} is not valid with these settings, which have tables or a linear "
+            "part: leave head at its default, or settings at None."
+        )
+    if found.activation == "table" and model.max_bytes is not None and found.n_bins is None:
+        return replace(found, n_bins=BINS_WITHIN_BYTES)
+    return found
 
 
 def _deployed(
