@@ -16,7 +16,7 @@ from cerflearn._typing import Float64Array
 from cerflearn.engine.engines import map_in_order
 from cerflearn.training import policy
 from cerflearn.training.distillation import (
-    Teacher,
+    TeacherFunction,
     distilled_problem,
     fit_kernel_teacher,
     labels_problem,
@@ -27,7 +27,7 @@ from cerflearn.training.scores import losses_of_rows
 from cerflearn.training.task import Problem, Task, hash_of_rows, parts_of_rows
 from cerflearn.training.trainer import train_network
 
-FitTeacher = Callable[[Task, np.random.Generator], Teacher]
+FitTeacher = Callable[[Task, np.random.Generator], TeacherFunction]
 """Fits a teacher to a task."""
 
 Rescore = Callable[[TrainableNetwork, TrainingSettings, Task, Task], Float64Array]

@@ -73,7 +73,7 @@ def train_network(
     else:
         network, rate = start.restarted(), policy.RESUMED_RATE * rate
         n_steps = max(1, round(policy.RESUMED_STEPS * n_steps))
-    run = _Run(problem, settings, n_steps, rate, rng)
+    run = _TrainingSteps(problem, settings, n_steps, rate, rng)
     sample, deviations = run.importance_rows(), input_deviations(problem.X)
     counts = len(network.inputs), network.n_components, len(network.linear_inputs)
     n_start = budget.operations(*counts)
@@ -112,13 +112,13 @@ def pruning_schedule(n_start: int, n_end: int, n_steps: int) -> tuple[list[int],
     first, last = policy.PRUNING_SPAN
     n = policy.N_PRUNINGS
     shares = np.arange(1, n + 1) / n
-    marks = (n_steps * (first + (last - first) * (shares - 1.0 / n))).astype(int)
+    marks = np.rint(n_steps * (first + (last - first) * (shares - 1.0 / n))).astype(int)
     costs = (n_start * (n_end / n_start) ** shares).astype(int)
     costs[-1] = n_end
     return marks.tolist(), costs.tolist()
 
 
-class _Run:
+class _TrainingSteps:
     """Order of the rows, rates and penalties of one training."""
 
     def __init__(

@@ -120,6 +120,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         coef = network.head.T
         if head is not None:
             coef, bias = (np.asarray(part, dtype=np.float64) for part in head)
+            linear = np.zeros((len(linear), len(bias)))  # of pairs of classes: more scores
         factor = np.broadcast_to(np.asarray(units, dtype=np.float64), np.shape(bias))
         intercept = np.asarray(bias * factor + shift, dtype=np.float64)
         self.feature_importances_ = fitted.importances

@@ -12,7 +12,7 @@ from cerflearn._typing import Float64Array, FloatArray
 from cerflearn.estimators.gamma import resolve_gamma
 from cerflearn.estimators.input import thread_count
 from cerflearn.estimators.predictors.distilled import check_teacher_of, teacher_fitter
-from cerflearn.estimators.predictors.drawn_features import draw_selected_network
+from cerflearn.estimators.predictors.drawn_features import best_gamma_factor, draw_selected_network
 from cerflearn.estimators.predictors.scaling import InputScaling, scale_inputs
 from cerflearn.estimators.predictors.training_rows import TrainingRows
 from cerflearn.features.cost import StoredArray, compressed_array, stored_bytes
@@ -21,6 +21,7 @@ from cerflearn.training.network import TrainableNetwork
 from cerflearn.training.policy import (
     BINS_WITHIN_BYTES,
     N_BINS,
+    Scaling,
     SettingsRequest,
     TrainingSettings,
     default_macs,
@@ -262,15 +263,35 @@ def _select(
     if n_components == "auto":
         usual = max(usual_inputs(n_usable, budget.n_scores), min(n_usable, 4))
         n_components = n_components_for(budget, usual, n_usable, task.n_samples)
-    rng = np.random.default_rng(seed.spawn(1)[0])
-    network = draw_selected_network(
-        task, int(n_components), gamma, rng, choose_gamma=chooses_gamma(model)
-    )
-    settings = TrainingSettings("cosine", int(n_components), 0.0, learn="selection")
+    n_components, (tuning_seed, seed) = int(n_components), seed.spawn(2)
+    name: Scaling = "none"
+    inputs, drawn_gamma = task, gamma
+    if chooses_gamma(model):
+        name, inputs, drawn_gamma = _best_scaling(model, task, n_components, tuning_seed)
+    rng = np.random.default_rng(seed)
+    network = draw_selected_network(inputs, n_components, drawn_gamma, rng)
+    if name in task.input_factors:
+        network = network.rescaled(task.input_factors[name])
+    settings = TrainingSettings("cosine", n_components, 0.0, learn="selection", scaling=name)
     sizes = np.abs(network.frequencies) @ np.linalg.norm(network.head, axis=1)
     sizes *= input_deviations(task.X)
     shares = sizes / sizes.sum() if sizes.sum() > 0.0 else np.zeros(len(sizes))
     return FittedNetwork(network, settings, None, shares, task, scaling, gamma)
+
+
+def _best_scaling(
+    model: Any, task: Task, n_components: int, seed: np.random.SeedSequence
+) -> tuple[Scaling, Task, float]:
+    """Scaling of the inputs and gamma of drawn features with the least leave-one-out error."""
+    found: list[tuple[float, Scaling, Task, float]] = []
+    names: tuple[Scaling, ...] = ("column", "common")
+    for name in names:
+        factors = task.input_factors.get(name)
+        inputs = task if factors is None else replace(task, X=task.X * factors)
+        gamma, rng = _start_gamma(model, inputs), np.random.default_rng(seed)
+        factor, error = best_gamma_factor(inputs, n_components, gamma, rng)
+        found.append((error, name, inputs, factor * gamma))
+    return min(found, key=lambda each: each[0])[1:]
 
 
 def _search_options(

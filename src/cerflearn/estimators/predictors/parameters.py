@@ -22,7 +22,7 @@ from cerflearn.estimators.input import check_n_jobs
 
 _MOST_BUDGET = 10**12  # far beyond any model; arithmetic stays exact
 
-_TEACHERS = ("auto", "labels", "kernel")
+_TEACHER_WORDS = ("auto", "labels", "kernel")
 
 
 def _check_early_stopping(name: str, value: Any) -> None:
@@ -32,7 +32,7 @@ def _check_early_stopping(name: str, value: Any) -> None:
 
 
 def _check_teacher_name(name: str, value: Any) -> None:
-    if isinstance(value, str) and value in _TEACHERS:
+    if isinstance(value, str) and value in _TEACHER_WORDS:
         return
     if isinstance(value, str) or not hasattr(value, "fit"):
         raise invalid(name, value, "'auto', 'labels', 'kernel' or an estimator")

@@ -286,7 +286,8 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         head = None
         if self.head == "ridge" and fitted.trains:
             head = ridge_head_of(fitted.network, fitted.task)
-        self._store(fitted, head, units=deviation, shift=mean)
+        units = np.where(varies, deviation, 0.0)  # a constant is predicted exactly
+        self._store(fitted, head, units=units, shift=mean)
 
     def predict(self, X: MatrixLike) -> FloatArray:
         """Predict the targets.
