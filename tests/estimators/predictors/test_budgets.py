@@ -145,7 +145,7 @@ def test_a_linear_model_reads_the_inputs_that_matter():
 )
 def test_no_features_need_a_linear_part(parameters):
     X, Y = data_of(5, 1)
-    with pytest.raises(ValueError, match="n_components=0 is not valid: .* has a linear part"):
+    with pytest.raises(ValueError, match=r"n_components=0 is not valid: .* has a linear part"):
         CERFRegressor(n_components=0, **parameters).fit(X, Y)
 
 

@@ -152,7 +152,7 @@ def test_several_labels_of_a_row_are_predicted(head, learn):
 
 def test_several_labels_may_be_sparse_constant_and_taught_by_a_kernel():
     constant = np.column_stack([LABELS[:150], np.ones(150), np.zeros(150)]).astype(int)
-    dense = CERFClassifier(macs=200, teacher="kernel", random_state=0)
+    dense = CERFClassifier(macs=200, teacher="kernel", effort=0.3, random_state=0)
     dense.fit(LABELLED[:150], constant)
     sparse = clone(dense).fit(LABELLED[:150], csr_array(constant))
     assert np.array_equal(dense.decision_function(LABELLED), sparse.decision_function(LABELLED))

@@ -189,7 +189,9 @@ def test_drawn_features_take_the_gamma_with_the_least_error(factor):
 )
 def test_short_numbers_of_numpy_are_numbers(parameters, numbers):
     models = [
-        CERFClassifier(**({"macs": 40, "effort": 0.1, "random_state": 0} | given)).fit(CANCER[:60], MALIGN[:60])
+        CERFClassifier(**({"macs": 40, "effort": 0.1, "random_state": 0} | given)).fit(
+            CANCER[:60], MALIGN[:60]
+        )
         for given in (parameters, numbers)
     ]
     for first, second in zip(*map(arrays_of, models), strict=True):

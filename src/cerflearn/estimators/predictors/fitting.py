@@ -123,7 +123,7 @@ def fit_network(
     if not scaling.varies.any():
         raise ValueError("X is constant, all its rows are equal: nothing can be learned.")
     task = _make_task(model, rows, kind, budget, scaling)
-    gamma = _start_gamma(model, task)
+    gamma = _start_gamma(model, task.X if chooses_gamma(model) else scaling.apply(rows.X))
     if model.learn == "selection":
         return _select(model, task, scaling, gamma, seed)
     options = _search_options(model, gamma, rescore, seed, len(rows.X))
@@ -196,7 +196,7 @@ def _with_bytes(model: Any, budget: Budget, n_features: int) -> Budget:
 
 
 def _given_components(model: Any) -> int | None:
-    """Number of features that is given, by itself or in settings."""
+    """Return the number of features that is given, by itself or in settings."""
     if model.settings is not None:
         return int(model.settings["n_components"])
     return None if model.n_components == "auto" else int(model.n_components)
@@ -244,13 +244,13 @@ def _make_task(
     )
 
 
-def _start_gamma(model: Any, task: Task) -> float:
-    """Kernel coefficient of drawn frequencies."""
+def _start_gamma(model: Any, X: FloatArray) -> float:
+    """Kernel coefficient of drawn frequencies, for scaled inputs."""
     if chooses_gamma(model):
-        return float(_GAMMA_SHARE * resolve_gamma("median", "rbf", task.X))
+        return float(_GAMMA_SHARE * resolve_gamma("median", "rbf", X))
     given = model.gamma if model.settings is None else model.settings["gamma"]
-    gamma = float(resolve_gamma(given, "rbf", task.X))
-    _check_single_precision(task.X, gamma)
+    gamma = float(resolve_gamma(given, "rbf", X))
+    _check_single_precision(X, gamma)
     return gamma
 
 
@@ -288,7 +288,7 @@ def _best_scaling(
     for name in names:
         factors = task.input_factors.get(name)
         inputs = task if factors is None else replace(task, X=task.X * factors)
-        gamma, rng = _start_gamma(model, inputs), np.random.default_rng(seed)
+        gamma, rng = _start_gamma(model, inputs.X), np.random.default_rng(seed)
         factor, error = best_gamma_factor(inputs, n_components, gamma, rng)
         found.append((error, name, inputs, factor * gamma))
     return min(found, key=lambda each: each[0])[1:]
@@ -335,7 +335,7 @@ def _search_options(
 
 
 def _given_settings(model: Any) -> TrainingSettings | None:
-    """Settings of an earlier fit, refused if other parameters do not admit them."""
+    """Return settings of an earlier fit, refused if other parameters do not admit them."""
     if model.settings is None:
         return None
     found = TrainingSettings(**model.settings)
