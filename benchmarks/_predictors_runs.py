@@ -97,7 +97,7 @@ def training_time(split: Split, macs: int, tiny: bool) -> dict[str, Any]:
     start = time.perf_counter()
     ours = CERFClassifier(macs=macs, random_state=0).fit(split.X_train, split.y_train)
     middle = time.perf_counter()
-    n_hidden = ours.feature_map_.n_projections
+    n_hidden = max(1, ours.feature_map_.masks.shape[1])
     parameters = {"max_iter": 1000} if tiny else {}
     rival = MLPClassifier((n_hidden,), random_state=0, **parameters)
     rival.fit(split.X_train, split.y_train)

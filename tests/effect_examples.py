@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from cerflearn import (
     BlockedCERF,
@@ -97,9 +98,6 @@ class Examples:
         X and y that all examples are fitted to.
     in_stream : frozenset
         Parameters that only ``partial_fit`` reads: their examples are fitted by it, in parts.
-    in_mini_batches : frozenset
-        Parameters that change the result only where networks are trained by mini-batches, as they
-        are for very many rows: for these examples, always.
     make : callable
         Of the class and the parameters: what is fitted.
     result : callable
@@ -111,7 +109,6 @@ class Examples:
     common: Parameters = field(default_factory=dict)
     data: tuple[Any, Any] = ROWS
     in_stream: frozenset[str] = frozenset()
-    in_mini_batches: frozenset[str] = frozenset()
     make: Callable[[type, Parameters], Any] = build
     result: Callable[[Any, Any, Any], Any] = transformed
 
@@ -202,45 +199,87 @@ CERF = {
 }
 
 SELECTED = {"learn": "selection"}
-TRAINED = {"learn": "masks", "teacher": "labels", "alpha": 1e-2}
+SETTINGS: dict[str, Any] = {
+    "activation": "cosine", "n_components": 4, "alpha": 1e-2, "teacher": "labels",
+    "learn": "masks", "linear_part": False, "scaling": "column", "frequency_scale": 1.0,
+    "gamma": None, "n_knots": 17, "n_bins": None, "draw": 0, "n_folds": 0, "fold_steps": 0,
+}  # fmt: skip
+TRAINED: dict[str, Any] = {
+    "activation": "cosine", "learn": "masks", "teacher": "labels", "alpha": 1e-2, "effort": 0.1,
+}  # fmt: skip
+SAME_BUT_TEACHER = {key: TRAINED[key] for key in TRAINED if key != "teacher"}
+OF_A_TREE = DecisionTreeClassifier(max_depth=3), DecisionTreeRegressor(max_depth=3)
 ALL_PREDICTORS = {
     name: values(name, *pair, **{key: TRAINED[key] for key in TRAINED if key != name})
     for name, pair in {
         "macs": (20, 30),
+        "max_bytes": (None, 60),
         "learn": ("masks", "features"),
-        "teacher": ("labels", "kernel"),
-        "activation": ("cosine", "relu"),
+        "activation": ("relu", "table"),
         "n_components": (2, 4),
         "gamma": ("cv", 0.5),
         "alpha": (1e-2, 1e-1),
         "group_size": (1, 2),
         "features_per_mask": (1, 2),
+        "effort": (1.0, 0.1),
         "early_stopping": (True, False),
         "random_state": (0, 1),
     }.items()
+} | {
+    "settings": values("settings", SETTINGS, SETTINGS | {"n_components": 3}, effort=0.1),
+    "storage": values("storage", "float32", "int8", max_bytes=60, **TRAINED),
 }
 NOTHING_TRAINED = {
     ("gamma", "activation"): {"gamma": 0.5, "activation": "relu"},
-    ("activation", "learn"): {"activation": "relu", "learn": "features"},
-    ("teacher", "learn"): {"teacher": "kernel", "learn": "selection"},
-    ("alpha", "learn"): {"alpha": 0.1, "learn": "selection"},
-    ("early_stopping", "learn"): {"early_stopping": True, "learn": "selection"},
+    ("activation", "learn"): {"activation": "table", **SELECTED},
+    ("teacher", "learn"): {"teacher": "kernel", **SELECTED},
+    ("alpha", "learn"): {"alpha": 0.1, **SELECTED},
+    ("effort", "learn"): {"effort": 2.0, **SELECTED},
+    ("early_stopping", "learn"): {"early_stopping": True, **SELECTED},
+    ("max_bytes", "learn"): {"max_bytes": 1_000, **SELECTED},
+    ("settings", "learn"): {"settings": SETTINGS, **SELECTED},
+}
+SAID_BY_SETTINGS = {
+    (name, "settings"): {name: value, "settings": SETTINGS}
+    for name, value in {
+        "activation": "relu",
+        "n_components": 2,
+        "alpha": 0.1,
+        "gamma": 0.5,
+        "learn": "features",
+        "teacher": "kernel",
+    }.items()
 }
 WITHIN_A_BUDGET: dict[str, Any] = {
-    "refused": NOTHING_TRAINED,
     "common": {"macs": 20, "random_state": 0},
     "result": predicted,
-    "in_mini_batches": frozenset({"early_stopping"}),
 }
 PREDICTORS = {
     CERFClassifier: Examples(
-        ALL_PREDICTORS | changes(head=("logistic", "ridge"), class_weight=(None, {0: 1.0, 1: 9.0})),
+        ALL_PREDICTORS
+        | {"class_weight": values("class_weight", None, {0: 1.0, 1: 9.0}, **TRAINED)}
+        | {
+            "head": values("head", "logistic", "ridge", **TRAINED),
+            "teacher": values("teacher", "labels", OF_A_TREE[0], **SAME_BUT_TEACHER),
+        },
+        NOTHING_TRAINED
+        | SAID_BY_SETTINGS
+        | {("activation", "head"): {"activation": "table", "head": "svm"}},
         **WITHIN_A_BUDGET,
     ),
     CERFRegressor: Examples(
-        ALL_PREDICTORS | {"head": values("head", "trained", "ridge", **TRAINED)},
-        **WITHIN_A_BUDGET
-        | {"refused": NOTHING_TRAINED | {("head", "learn"): {"head": "ridge", **SELECTED}}},
+        ALL_PREDICTORS
+        | {
+            "head": values("head", "trained", "ridge", **TRAINED),
+            "teacher": values("teacher", "kernel", OF_A_TREE[1], **SAME_BUT_TEACHER),
+        },
+        NOTHING_TRAINED
+        | SAID_BY_SETTINGS
+        | {
+            ("head", "learn"): {"head": "ridge", **SELECTED},
+            ("activation", "head"): {"activation": "table", "head": "ridge"},
+        },
+        **WITHIN_A_BUDGET,
     ),
 }
 

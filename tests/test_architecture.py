@@ -22,7 +22,7 @@ ARROWS = {
     "learning": set(),
     "linalg": set(),
     "engine": set(),
-    "training": {"linalg"},
+    "training": {"_native", "engine", "linalg"},
     "estimators": {
         "features",
         "learning",

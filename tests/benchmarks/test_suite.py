@@ -98,7 +98,7 @@ def test_the_script_runs_in_processes_and_shows_and_merges(folder, out, tmp_path
 
     found = run("run", "--methods", "rff,cerf_table,masked", "--sets", "iris", "--splits", 1,
                 "--jobs", 2, "--out", more)  # fmt: skip
-    assert "/2] " in found.stderr
+    assert "/3] " in found.stderr
     assert "iris, split 0; rff 16: " in found.stderr
     run("merge", out, more, "--out", both)
     assert len(read(both)) == len(read(out)) + len(read(more))

@@ -99,6 +99,12 @@ def head_of(model: Any) -> dict[str, Any]:
     return {f"head_{name}"[:-1]: getattr(model, prefix + name) for name in names}
 
 
+def parts_of(model: Any) -> dict[str, Any]:
+    """Linear part and tables of a fitted predictor, and importances of its inputs."""
+    names = ("linear_coef", "tables", "bin_edges", "feature_importances")
+    return {name: getattr(model, f"{name}_") for name in names}
+
+
 def selected_of(model: Any) -> Any:
     """Chosen candidate columns of a fitted map."""
     return model.selected_

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 
 from cerflearn import frontier
 from cerflearn.rivals import ALaCarte, BaNK, MultipleKernelLearning, RandomKitchenSinks
@@ -38,6 +39,7 @@ def outputs(model: Any, rows: Rows) -> Outputs:
         **interface.map_of(model),
         **interface.head_of(model),
         **interface.cost_of(model),
+        **interface.parts_of(model),
         **classes,
         "gamma": model.gamma_,
         **predictions(model, rows),
@@ -68,6 +70,11 @@ def named(rows: Rows) -> Rows:
     return Rows(rows.X, words[rows.y], rows.X_test, words[rows.y_test])
 
 
+SETTINGS: dict[str, Any] = {
+    "activation": "cosine", "n_components": 12, "alpha": 1e-3, "teacher": "kernel",
+    "learn": "masks", "linear_part": True, "scaling": "robust", "frequency_scale": 2.0,
+    "gamma": None, "n_knots": 17, "n_bins": None, "draw": 1, "n_folds": 2, "fold_steps": 300,
+}  # fmt: skip
 DRAWN: dict[str, Any] = {"masks": "random", "refine": "supervised"}
 LEARNED: dict[str, Any] = {"masks": "learned", "refine": "supervised"}
 SELECTED: dict[str, Any] = {"refine": None}
@@ -100,6 +107,15 @@ CLASSIFIERS: dict[str, Callable[[], Outputs]] = {
     "classifier relu": lambda: classify(data.wine(), macs=150, activation="relu", **LEARNED),
     "classifier cosine": lambda: classify(
         data.wine(), macs=150, activation="cosine", class_weight="balanced", **LEARNED
+    ),
+    "classifier tables": lambda: classify(data.wine(), macs=150, activation="table", **LEARNED),
+    "classifier tables bytes": lambda: classify(
+        data.cancer(), macs=100, activation="table", max_bytes=3_000, storage="int8", effort=0.5
+    ),
+    "classifier linear": lambda: classify(data.digits().head(250), macs=300, n_components=0),
+    "classifier settings": lambda: classify(data.wine(), macs=150, settings=SETTINGS),
+    "classifier taught": lambda: classify(
+        data.wine(), macs=150, teacher=LogisticRegression(), effort=0.5
     ),
     "classifier random masks": lambda: classify(
         data.digits().head(250), macs=400, teacher="labels", alpha=1e-3, **DRAWN
@@ -167,6 +183,9 @@ REGRESSORS: dict[str, Callable[[], Outputs]] = {
         data.diabetes(), macs=100, teacher="kernel", alpha=1e-2, **LEARNED
     ),
     "regressor relu": lambda: regress(data.friedman(), macs=150, activation="relu", alpha=1e-3),
+    "regressor tables": lambda: regress(data.friedman(), macs=150, activation="table", alpha=1e-3),
+    "regressor linear": lambda: regress(data.friedman(), macs=8, n_components=0),
+    "regressor more effort": lambda: regress(data.friedman().head(100), macs=60, effort=2.0),
     "regressor row weights": lambda: regress(
         data.friedman(), macs=100, sample_weight=random_weights(300), alpha=1e-3
     ),

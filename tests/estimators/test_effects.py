@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 import cerflearn
 from cerflearn import rivals
 from cerflearn._validation import NoEffect
-from cerflearn.training import train
 from effect_examples import EXAMPLES as OTHERS
 from effect_examples import EXECUTION
 from selector_examples import SELECTORS
@@ -73,10 +72,8 @@ def test_every_parameter_has_an_example(cls):
 @pytest.mark.parametrize(
     ("cls", "name"), [(c, n) for c in EXAMPLES for n in EXAMPLES[c].changes], ids=name_of
 )
-def test_a_parameter_changes_the_result(cls, name, monkeypatch):
+def test_a_parameter_changes_the_result(cls, name):
     examples = EXAMPLES[cls]
-    if name in examples.in_mini_batches:
-        monkeypatch.setattr(train, "_FULL_BATCH_WORK", 0)
     settings = examples.changes[name]
     first, second = ({**examples.common, **setting} for setting in settings)
     assert {key for key in first if first[key] is not second[key]} == {name}

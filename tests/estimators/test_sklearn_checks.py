@@ -50,7 +50,11 @@ ESTIMATORS = [
     RandomizedKernelCCA(),
     CERFClassifier(),
     CERFClassifier(macs=60, head="svm", learn="selection", n_jobs=2),
+    CERFClassifier(activation="table", effort=0.1),
+    CERFClassifier(activation="cosine", head="ridge", effort=0.1),
     CERFRegressor(),
+    CERFRegressor(activation="table", effort=0.1),
+    CERFRegressor(activation="relu", storage="int8", max_bytes=2_000, effort=0.1),
 ]
 
 

@@ -18,7 +18,7 @@ from cerflearn.training.network import Float32Array
 from cerflearn.training.scores import fit_inverse_temperature, probabilities, score_targets
 from cerflearn.training.task import Problem, Task, problem_of
 
-Teacher: TypeAlias = Callable[[Float32Array], Float64Array]
+TeacherFunction: TypeAlias = Callable[[Float32Array], Float64Array]
 """Targets (n_points, n_scores) that a fitted model gives to inputs in the task's scale."""
 
 KERNEL_ROWS = 4_000
@@ -35,7 +35,7 @@ def labels_problem(task: Task) -> Problem:
     return problem_of(task.kind, task.X, task.targets, task.weights)
 
 
-def fit_kernel_teacher(task: Task, rng: np.random.Generator) -> Teacher:
+def fit_kernel_teacher(task: Task, rng: np.random.Generator) -> TeacherFunction:
     """Kernel ridge regression of the task; of more than 4,000 rows, fitted to a part.
 
     Parameters
@@ -68,7 +68,7 @@ def fit_kernel_teacher(task: Task, rng: np.random.Generator) -> Teacher:
     )
 
 
-def distilled_problem(task: Task, teacher: Teacher, rng: np.random.Generator) -> Problem:
+def distilled_problem(task: Task, teacher: TeacherFunction, rng: np.random.Generator) -> Problem:
     """Training rows and points between them, with the teacher's targets.
 
     A point between two rows has the mean of their weights.
@@ -78,7 +78,7 @@ def distilled_problem(task: Task, teacher: Teacher, rng: np.random.Generator) ->
     task : Task
         Training rows.
     teacher : callable
-        See :data:`Teacher`.
+        See :data:`TeacherFunction`.
     rng : numpy.random.Generator
         Draws the points.
 

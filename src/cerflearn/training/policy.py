@@ -273,8 +273,8 @@ def n_components_for(
     """
     n_inputs = max(n_inputs, min(budget.group_size, n_features))
     fitting = budget.macs / (n_inputs + budget.n_scores)
-    width = budget.features_per_mask
     most = MOST_FEATURES_PER_ROOT * np.sqrt(n_samples)
+    width = min(budget.features_per_mask, max(1, int(most)))
     found = max(width, int(min(fitting, most)) // width * width)
     while found > width and not budget.admits(budget.macs, int(found * n_inputs), found, 0, n_bins):
         found = max(width, int(0.9 * found) // width * width)

@@ -16,7 +16,7 @@ from cerflearn._typing import Float64Array
 from cerflearn.engine.engines import map_in_order
 from cerflearn.training import policy
 from cerflearn.training.distillation import (
-    Teacher,
+    TeacherFunction,
     distilled_problem,
     fit_kernel_teacher,
     labels_problem,
@@ -27,7 +27,7 @@ from cerflearn.training.scores import losses_of_rows
 from cerflearn.training.task import Problem, Task, hash_of_rows, parts_of_rows
 from cerflearn.training.trainer import train_network
 
-FitTeacher = Callable[[Task, np.random.Generator], Teacher]
+FitTeacher = Callable[[Task, np.random.Generator], TeacherFunction]
 """Fits a teacher to a task."""
 
 Rescore = Callable[[TrainableNetwork, TrainingSettings, Task, Task], Float64Array]
@@ -217,16 +217,18 @@ class Search:
         n_rows = folds[0].train.n_samples
         drawn = [replace(c, draw=c.draw + i) for i in range(policy.N_DRAWS) for c in candidates]
         chosen = drawn[: self._n_within(drawn, n_rows, 0, policy.FIRST_SHARE)]
-        results = self._evaluate(chosen, folds[:1], n_rows, effort * policy.FIRST_SHARE)
+        n_steps = policy.n_steps_for(n_rows, effort * policy.FIRST_SHARE)
+        results = self._evaluate(chosen, folds[:1], n_steps)
         ranked = _ranked(results)
         ranked = self._with_neighbours(ranked[: round(policy.SURVIVORS * len(ranked))] or ranked)
         chosen = ranked[: self._n_within(ranked, n_rows, 1, policy.SECOND_SHARE)]
-        results = self._evaluate(chosen, folds[:1], n_rows, effort * policy.SECOND_SHARE)
+        n_steps = policy.n_steps_for(n_rows, effort * policy.SECOND_SHARE)
+        results = self._evaluate(chosen, folds[:1], n_steps)
         ranked = _ranked(results)
         finalists = ranked[: self._n_within(ranked, n_rows, 2, 1.0)]
         n_trainings = self._n_within(finalists * len(folds), n_rows, 3, 1.0)
         n_folds = max(1, n_trainings // len(finalists))
-        return self._evaluate(finalists, folds[:n_folds], n_rows, effort)
+        return self._evaluate(finalists, folds[:n_folds], policy.n_steps_for(n_rows, effort))
 
     def _with_neighbours(self, ranked: list[TrainingSettings]) -> list[TrainingSettings]:
         """Add variants of the best two, in what the first round did not vary, behind these."""
@@ -267,8 +269,7 @@ class Search:
         self,
         candidates: Sequence[TrainingSettings],
         folds: Sequence[_Fold],
-        n_rows: int,
-        effort: float,
+        n_steps: int,
     ) -> list[HeldOutResult]:
         """Train each candidate in each fold, and score the held-out rows."""
         for fold in folds:

@@ -112,7 +112,7 @@ def pruning_schedule(n_start: int, n_end: int, n_steps: int) -> tuple[list[int],
     first, last = policy.PRUNING_SPAN
     n = policy.N_PRUNINGS
     shares = np.arange(1, n + 1) / n
-    marks = (n_steps * (first + (last - first) * (shares - 1.0 / n))).astype(int)
+    marks = np.rint(n_steps * (first + (last - first) * (shares - 1.0 / n))).astype(int)
     costs = (n_start * (n_end / n_start) ** shares).astype(int)
     costs[-1] = n_end
     return marks.tolist(), costs.tolist()

@@ -22,7 +22,9 @@ from cerflearn.estimators.targets import one_hot
 
 DIGITS, LABELS = load_digits(return_X_y=True)
 TRAIN, TEST = slice(0, 600), slice(1000, None)
-QUICK = {"alpha": 3e-3, "teacher": "labels", "learn": "masks", "random_state": 0}
+QUICK = {
+    "activation": "cosine", "alpha": 3e-3, "teacher": "labels", "effort": 0.3, "random_state": 0,
+}  # fmt: skip
 
 
 def quick(**parameters):
@@ -34,21 +36,22 @@ def quick(**parameters):
 def test_map_and_head_together_are_within_the_budget(macs, learn):
     model = quick(macs=macs, learn=learn).fit(DIGITS[TRAIN], LABELS[TRAIN])
     assert model.n_macs_ <= macs
-    assert model.n_macs_ == model.feature_map_.masks.sum() + model.head_coef_.size
+    n_linear = np.count_nonzero(model.linear_coef_)
+    assert model.n_macs_ == model.feature_map_.masks.sum() + model.head_coef_.size + n_linear
     assert cost(model).macs == model.n_macs_
-    assert cost(model).trig == model.feature_map_.n_projections
+    assert cost(model).trig == model.feature_map_.masks.shape[1]
 
 
 def test_learned_masks_beat_random_ones_and_a_linear_model_of_equal_macs():
     scores = dict.fromkeys(("masks", "features"), 0.0)
     for learn in scores:
-        for seed in range(3):
-            model = quick(macs=640, learn=learn, alpha=3e-4, random_state=seed)
+        for seed in range(2):
+            model = quick(macs=640, learn=learn, effort=1.0, random_state=seed)
             model.fit(DIGITS[TRAIN], LABELS[TRAIN])
-            scores[learn] += model.score(DIGITS[TEST], LABELS[TEST]) / 3
+            scores[learn] += model.score(DIGITS[TEST], LABELS[TEST]) / 2
     linear = RidgeClassifier(alpha=10.0).fit(DIGITS[TRAIN], LABELS[TRAIN])
     assert cost(linear).macs == 640
-    # Measured: .935 learned masks, .916 drawn ones, .895 linear.
+    # Measured: .932 learned masks, .909 drawn ones, .895 linear.
     assert scores["masks"] > scores["features"]
     assert scores["masks"] > linear.score(DIGITS[TEST], LABELS[TEST]) + 0.03
 
@@ -57,10 +60,11 @@ def test_the_default_chooses_well_and_says_what_it_chose(capsys):
     model = CERFClassifier(macs=500, random_state=0, verbose=1).fit(DIGITS[TRAIN], LABELS[TRAIN])
     assert model.score(DIGITS[TEST], LABELS[TEST]) > 0.92
     printed = capsys.readouterr().out
-    assert "held-out score" in printed
+    assert "held-out loss" in printed
     report = model.report()
     assert f"{model.n_macs_:,} MACs a row" in report
-    assert "cosine features" in report
+    assert f"activation={model.activation_!r}" in report
+    assert f"n_components={model.n_components_}" in report
 
 
 @pytest.mark.parametrize("head", HEADS)
@@ -108,9 +112,10 @@ def test_one_against_one_scores_vote_as_libsvm_does():
 
 
 def test_scores_are_those_of_the_map_and_head():
-    model = quick(macs=300).fit(DIGITS[TRAIN], LABELS[TRAIN])
+    model = quick(macs=300, n_components=20).fit(DIGITS[TRAIN], LABELS[TRAIN])
     data = DIGITS[TEST]
     expected = model.feature_map_.transform(data) @ model.head_coef_.T + model.head_intercept_
+    expected += data @ model.linear_coef_.T
     assert model.decision_function(data) == pytest.approx(expected, rel=1e-9, abs=1e-9)
     sparse = model.decision_function(csr_array(data))
     assert sparse == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -120,10 +125,12 @@ def test_scores_are_those_of_the_map_and_head():
 
 
 def test_relu_features_cost_no_cosines():
-    model = quick(macs=400, activation="relu").fit(DIGITS[TRAIN], LABELS[TRAIN])
+    model = quick(macs=400, activation="relu", n_components=25)
+    model.fit(DIGITS[TRAIN], LABELS[TRAIN])
     data = DIGITS[TEST]
     phases = data @ model.feature_map_.frequencies + model.feature_map_.offsets
     expected = np.maximum(phases, 0.0) @ model.head_coef_.T + model.head_intercept_
+    expected += data @ model.linear_coef_.T
     assert model.decision_function(data) == pytest.approx(expected, rel=1e-9, abs=1e-9)
     sparse = model.decision_function(csr_array(data))
     assert sparse == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -147,28 +154,35 @@ def test_relu_features_take_inputs_of_any_scale():
 
 
 @pytest.mark.parametrize(
-    "parameters", [{}, {"activation": "cosine"}, {"activation": "relu"}, {"gamma": "scale"}]
-)
-def test_small_networks_of_many_rows_try_both_activations(parameters, capsys):
-    model = CERFClassifier(macs=60, random_state=0, verbose=1, **parameters)
-    model.fit(DIGITS[:1200], LABELS[:1200])
+    "parameters",
+    [{}, {"activation": "cosine"}, {"activation": "relu"}, {"activation": "table"},
+     {"gamma": "scale"}, {"head": "ridge"}],
+    ids=str,
+)  # fmt: skip
+def test_kinds_of_features_are_compared_unless_one_is_given(parameters, capsys):
+    model = CERFClassifier(macs=60, effort=0.1, random_state=0, verbose=1, **parameters)
+    model.fit(DIGITS[:400], LABELS[:400])
     printed = capsys.readouterr().out
-    tried = {name for name in ("cosine", "relu") if f"activation='{name}'" in printed}
-    if not parameters:
+    kinds = {"cosine", "relu", "table"}
+    tried = {name for name in kinds if f"activation='{name}'" in printed}
+    if "head" in parameters:
         assert tried == {"cosine", "relu"}
-    else:
+    elif parameters:
         assert tried == {model.activation_} == {parameters.get("activation", "cosine")}
-    assert ("gamma_=" in model.report()) == (model.activation_ == "cosine")
+    else:
+        assert tried == kinds
 
 
 def test_same_seed_same_bits_for_any_number_of_threads():
     fits = [
-        CERFClassifier(macs=200, random_state=3, n_jobs=n_jobs).fit(DIGITS[TRAIN], LABELS[TRAIN])
+        CERFClassifier(macs=200, effort=0.3, random_state=3, n_jobs=n_jobs).fit(
+            DIGITS[TRAIN], LABELS[TRAIN]
+        )
         for n_jobs in (1, 2, 2)
     ]
     for other in fits[1:]:
-        assert np.array_equal(other.head_coef_, fits[0].head_coef_)
-        assert np.array_equal(other.feature_map_.values, fits[0].feature_map_.values)
+        assert np.array_equal(other.decision_function(DIGITS), fits[0].decision_function(DIGITS))
+        assert np.array_equal(other.predict_proba(DIGITS), fits[0].predict_proba(DIGITS))
 
 
 def test_weights_are_repetitions_and_order_has_no_effect():
@@ -178,7 +192,7 @@ def test_weights_are_repetitions_and_order_has_no_effect():
     weighted = quick(macs=200).fit(DIGITS[:300], LABELS[:300], sample_weight=weights)
     repeated = np.repeat(rows, weights[rows].astype(int))
     other = quick(macs=200).fit(DIGITS[repeated], LABELS[repeated])
-    assert np.array_equal(weighted.head_coef_, other.head_coef_)
+    assert np.array_equal(weighted.decision_function(DIGITS), other.decision_function(DIGITS))
 
 
 def test_equal_rows_are_merged_only_with_equal_targets():
@@ -200,9 +214,10 @@ def test_class_weights_move_the_border():
 
 @pytest.mark.parametrize("group_size", [2, 8])
 def test_whole_groups_are_pruned_together(group_size):
-    model = quick(macs=400, group_size=group_size, features_per_mask=2)
+    model = quick(macs=400, n_components=16, group_size=group_size, features_per_mask=2)
     model.fit(DIGITS[TRAIN], LABELS[TRAIN])
-    groups = model.feature_map_.masks.reshape(-1, group_size, model.feature_map_.n_projections)
+    masks = model.feature_map_.masks
+    groups = masks.reshape(-1, group_size, masks.shape[1])
     assert (groups.all(axis=1) == groups.any(axis=1)).all()
     assert model.n_macs_ <= 400
     assert model.score(DIGITS[TEST], LABELS[TEST]) > 0.75
@@ -249,8 +264,6 @@ BAD_FITS = {
     "gamma": ({"gamma": 0.0}, DIGITS[:50], LABELS[:50], "gamma=0.0"),
     "learn": ({"learn": "all"}, DIGITS[:50], LABELS[:50], "learn='all'"),
     "activation": ({"activation": "tanh"}, DIGITS[:50], LABELS[:50], "activation='tanh'"),
-    "drawn relu": ({"activation": "relu", "learn": "features"}, DIGITS[:50], LABELS[:50],
-                   "activation='relu'"),
     "relu only chosen": ({"activation": "relu", "learn": "selection"}, DIGITS[:50], LABELS[:50],
                          "activation='relu'"),
     "alpha": ({"alpha": -1.0}, DIGITS[:50], LABELS[:50], "alpha=-1.0"),
@@ -287,8 +300,7 @@ DATA = os.environ.get("CERF_DATA")
 def test_mnist_by_mini_batches_is_far_above_a_linear_model():
     with np.load(Path(DATA or "") / "mnist.npz") as file:
         pixels, digits = file["X"][::6].astype(np.float32) / 255.0, file["y"][::6]
-    model = CERFClassifier(macs=4_000, alpha=1e-3, teacher="labels", learn="masks",
-                           early_stopping=True, random_state=0)  # fmt: skip
+    model = quick(macs=4_000, n_components=200, alpha=1e-3, early_stopping=True, effort=0.2)
     model.fit(pixels[:10_000], digits[:10_000])
     assert model.n_macs_ <= 4_000
-    assert model.score(pixels[10_000:], digits[10_000:]) > 0.93  # measured .950; linear: .85
+    assert model.score(pixels[10_000:], digits[10_000:]) > 0.93  # linear: .85

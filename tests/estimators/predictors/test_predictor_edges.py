@@ -10,18 +10,14 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
 from cerflearn import CERFClassifier, CERFRegressor, cost
-from cerflearn.estimators.predictors import search
 from cerflearn.estimators.predictors.heads import HEADS
-from cerflearn.training import train
-from cerflearn.training.pruning import Budget, largest_blocks
-from cerflearn.training.train import train_network
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
 THREE = np.arange(60) % 3
 TWO = (X[:, 0] > 0.0).astype(int)
 QUICK = {
-    "macs": 60, "alpha": 3e-3, "teacher": "labels", "learn": "masks", "random_state": 0,
+    "macs": 60, "alpha": 3e-3, "teacher": "labels", "effort": 0.2, "random_state": 0,
 }  # fmt: skip
 
 
@@ -35,12 +31,13 @@ def quick(**parameters):
 def test_a_class_without_weight_is_a_class_that_is_not_there(head, learn, missing):
     counts = np.not_equal(THREE, missing)
     names = np.array(["a", "b", "c"])[THREE]
-    alpha = "auto" if learn == "selection" else 3e-3
-    parameters = {"head": head, "learn": learn, "macs": 100, "alpha": alpha}
+    parameters = {"head": head, "learn": learn, "macs": 100}
+    if learn == "selection":
+        parameters |= {"alpha": "auto", "effort": 1.0}
     model = quick(**parameters).fit(X, names, sample_weight=counts * 1.0)
     other = quick(**parameters).fit(X[counts], names[counts])
     assert model.classes_.tolist() == other.classes_.tolist()
-    assert np.array_equal(model.head_coef_, other.head_coef_)
+    assert np.array_equal(model.decision_function(X), other.decision_function(X))
     assert np.array_equal(model.predict(X), other.predict(X))
 
 
@@ -55,7 +52,7 @@ def test_balanced_classes_count_a_weight_of_two_as_two_rows():
     rows = np.repeat(np.arange(60), weights)
     model = quick(class_weight="balanced").fit(X, TWO, sample_weight=weights)
     other = quick(class_weight="balanced").fit(X[rows], TWO[rows])
-    assert np.array_equal(model.head_coef_, other.head_coef_)
+    assert np.array_equal(model.decision_function(X), other.decision_function(X))
 
 
 @pytest.mark.parametrize(
@@ -94,9 +91,11 @@ def test_one_row_that_differs_does_not_stop_the_search(n_samples):
 def test_groups_wider_than_the_data_cost_what_they_read():
     with pytest.raises(ValueError, match="macs=5 or more"):
         quick(macs=4, group_size=16).fit(X, TWO)
-    for learn in ("masks", "features"):
-        model = quick(macs=5, group_size=16, learn=learn).fit(X, TWO)
-        assert model.n_macs_ == 5
+    assert quick(macs=5, group_size=16, learn="features").fit(X, TWO).n_macs_ == 5
+    model = quick(macs=5, group_size=16).fit(X, TWO)
+    assert model.n_macs_ <= 5
+    masks = model.feature_map_.masks
+    assert (masks.all(axis=0) == masks.any(axis=0)).all()
 
 
 def test_the_default_budget_pays_for_one_block_at_least():
@@ -104,10 +103,11 @@ def test_the_default_budget_pays_for_one_block_at_least():
     assert model.n_macs_ <= 64 * 5
 
 
-def test_masks_of_very_many_features_need_no_more_memory_than_the_mask():
-    budget = Budget(10**15, 1, 1, 10**12)
-    usable = np.ones((3, 5), dtype=bool)
-    assert largest_blocks(np.ones((3, 5)), np.ones(3), usable, 100, budget).all()
+def test_masks_of_more_features_than_there_are_need_no_memory_for_them():
+    model = quick(macs=None, features_per_mask=10**9).fit(X, TWO)
+    assert model.feature_map_.masks.shape[1] <= 5 * np.sqrt(60)
+    masks = model.feature_map_.masks
+    assert (masks == masks[:, :1]).all()
 
 
 @pytest.mark.parametrize("size", [1e200, 1e-200])
@@ -124,14 +124,14 @@ def test_scales_beyond_single_precision_are_refused(gamma, size):
         quick(gamma=gamma).fit(size * X, TWO)
 
 
-def test_a_large_penalty_shrinks_to_a_constant_by_mini_batches_too():
+@pytest.mark.parametrize("activation", ["cosine", "relu", "table"])
+def test_a_large_penalty_shrinks_to_a_constant(activation):
     rng = np.random.default_rng(0)
-    data = rng.normal(size=(7_000, 20))
+    data = rng.normal(size=(1_000, 8))
     labels = (data[:, 0] > 1.0).astype(int)
-    model = quick(macs=3_000, alpha=10.0).fit(data, labels)
+    model = quick(alpha=1e3, activation=activation, effort=1.0).fit(data, labels)
     proba = model.predict_proba(data)[:, 1]
-    assert proba == pytest.approx(proba.mean(), abs=1e-3)
-    assert proba.mean() < 0.5
+    assert proba == pytest.approx(labels.mean(), abs=0.02)
 
 
 def test_sparse_scores_have_the_dtype_of_the_data():
@@ -142,7 +142,7 @@ def test_sparse_scores_have_the_dtype_of_the_data():
 
 
 def test_scores_of_many_sparse_rows_do_not_store_their_features():
-    model = quick(macs=400).fit(X, THREE)
+    model = quick(macs=400, activation="cosine", n_components=38).fit(X, THREE)
     many = np.tile(X, (500, 1))
     rows = csr_array(many)
     n_stored = len(many) * model.head_coef_.shape[1] * 8
@@ -173,32 +173,16 @@ def test_sparse_targets_are_refused():
         CERFRegressor(macs=30).fit(X, csr_array(X[:, :1]))
 
 
-def test_no_rows_are_held_out_where_early_stopping_has_no_use(monkeypatch):
-    """L-BFGS and features that are only selected look at no held-out rows: they get all of them."""
-    seen = []
-    monkeypatch.setattr(
-        search,
-        "train_network",
-        lambda task, *rest, **given: (
-            seen.append(task.n_samples) or train_network(task, *rest, **given)
-        ),
-    )
-    X = np.random.default_rng(0).normal(size=(300, 4))
-    parameters = {"macs": 30, "alpha": 1e-2, "teacher": "labels", "learn": "masks"}
-    for early_stopping in (True, False):
-        CERFRegressor(early_stopping=early_stopping, random_state=0, **parameters).fit(X, X[:, 0])
-    assert seen == [300, 300]
-
-
-def test_early_stopping_changes_networks_trained_by_mini_batches(monkeypatch):
-    monkeypatch.setattr(train, "_FULL_BATCH_WORK", 0)
+@pytest.mark.parametrize("activation", ["cosine", "relu", "table"])
+def test_early_stopping_holds_out_a_tenth_of_many_rows(activation):
     data = np.random.default_rng(0).normal(size=(300, 4))
     labels = (data[:, 0] * data[:, 1] > 0.0).astype(int)
-    heads = [
-        quick(early_stopping=early).fit(data, labels).head_coef_ for early in (True, False, "auto")
+    scores = [
+        quick(activation=activation, early_stopping=early).fit(data, labels).decision_function(data)
+        for early in (True, False, "auto")
     ]
-    assert not np.array_equal(heads[0], heads[1])
-    assert np.array_equal(heads[1], heads[2])  # "auto" is for 10,000 rows and more
+    assert not np.array_equal(scores[0], scores[1])
+    assert np.array_equal(scores[1], scores[2])  # "auto" is for 10,000 rows and more
 
 
 @pytest.mark.parametrize(

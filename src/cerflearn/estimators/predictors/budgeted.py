@@ -41,10 +41,6 @@ from cerflearn.features.linear import LinearPart
 from cerflearn.features.masked import MaskedMap
 from cerflearn.features.tables import TableMap
 
-_GAMMA_SHARE = 0.2  # of one over the median squared distance: gamma of drawn features
-_LARGEST_INPUT, _LARGEST_START_GAMMA = 1e15, 1e65  # squares and frequencies must not overflow
-_EARLY_STOPPING_ROWS = 10_000  # from which on a tenth of the rows can be spared
-
 
 class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Base of predictors whose features and scores together cost at most ``macs``."""
@@ -124,6 +120,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         coef = network.head.T
         if head is not None:
             coef, bias = (np.asarray(part, dtype=np.float64) for part in head)
+            linear = np.zeros((len(linear), len(bias)))  # of pairs of classes: more scores
         factor = np.broadcast_to(np.asarray(units, dtype=np.float64), np.shape(bias))
         intercept = np.asarray(bias * factor + shift, dtype=np.float64)
         self.feature_importances_ = fitted.importances

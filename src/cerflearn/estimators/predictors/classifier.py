@@ -175,8 +175,8 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
     for the best of them scalings, starts and teachers) compete by successive halving on held-out
     rows. Steps grow with the square root of the rows.
 
-    Settings that are reported give the same model again: pass ``settings_`` back as ``settings``
-    with the same data, the other parameters as they were, and the same ``random_state``.
+    ``settings_`` passed back as ``settings`` give the same model again, with the same data, budget,
+    ``effort`` and ``random_state``.
 
     References
     ----------
@@ -273,15 +273,14 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         weights = read_weights(sample_weight, X)
         encoded = read_labels(labels, weights, self.class_weight, self.head)
         rows = distinct_rows(X, encoded.targets, encoded.weights, encoded.strata)
-        kind = encoded.kind
         with one_thread_blas():
             n_scores = encoded.targets.shape[1]
-            if self.head == "svm_ovo" and n_scores > 1:  # one for each pair of classes
-                n_scores = n_scores * (n_scores - 1) // 2
+            if self.head == "svm_ovo" and n_scores > 1:
+                n_scores = n_scores * (n_scores - 1) // 2  # pairs of classes
             rescore = ridge_scores if self.head == "ridge" else None
-            fitted = fit_network(self, rows, kind, seed, n_scores, rescore)
-            self.classes_, self.outputs_2d_ = encoded.classes, kind == "multilabel"
-            self.inverse_temperature_ = _temperature(fitted, kind)
+            fitted = fit_network(self, rows, encoded.kind, seed, n_scores, rescore)
+            self.classes_, self.outputs_2d_ = encoded.classes, encoded.kind == "multilabel"
+            self.inverse_temperature_ = _temperature(fitted, encoded.kind)
             self._store(fitted, self._refitted_head(fitted, int(seed.generate_state(1)[0])))
         return self
 

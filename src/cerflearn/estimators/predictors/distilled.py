@@ -9,7 +9,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
 from cerflearn._typing import Float64Array, IntArray
-from cerflearn.training.distillation import Teacher
+from cerflearn.training.distillation import TeacherFunction
 from cerflearn.training.network import Float32Array
 from cerflearn.training.search import FitTeacher
 from cerflearn.training.task import Task
@@ -52,7 +52,7 @@ def teacher_fitter(teacher: Any, seed: int) -> FitTeacher:
         See :data:`~cerflearn.training.search.FitTeacher`.
     """
 
-    def fit(task: Task, rng: np.random.Generator) -> Teacher:
+    def fit(task: Task, rng: np.random.Generator) -> TeacherFunction:
         del rng
         model = clone(teacher)
         parameters = model.get_params()
@@ -61,7 +61,9 @@ def teacher_fitter(teacher: Any, seed: int) -> FitTeacher:
         ]
         model.set_params(**dict.fromkeys(free, seed % 2**31))
         weights = task.weights * task.n_samples
-        extra = {"sample_weight": weights} if has_fit_parameter(model, "sample_weight") else {}
+        # Equal weights are left out: some estimators are much slower with any.
+        weighted = bool(np.ptp(weights) > 1e-12) and has_fit_parameter(model, "sample_weight")
+        extra = {"sample_weight": weights} if weighted else {}
         if task.kind == "multilabel":
             raise ValueError(
                 "teacher must be 'auto', 'labels' or 'kernel' where y has several labels a row."

@@ -28,8 +28,6 @@ def draw_selected_network(
     n_components: int,
     gamma: float,
     rng: np.random.Generator,
-    *,
-    choose_gamma: bool,
 ) -> FeatureNetwork:
     """Draw 2.5 times as many features as asked for, and select greedily those for the targets.
 
@@ -46,16 +44,13 @@ def draw_selected_network(
         Coefficient of the kernel.
     rng : numpy.random.Generator
         Source of randomness.
-    choose_gamma : bool
-        Take the multiple of gamma with the least leave-one-out error of ridge regression.
 
     Returns
     -------
     FeatureNetwork
         Of cosines.
     """
-    factor = best_gamma_factor(task, n_components, gamma, rng) if choose_gamma else 1.0
-    sampler = _sampler(task, n_components, factor * gamma)
+    sampler = _sampler(task, n_components, gamma)
     seeded = np.random.default_rng(int(rng.integers(2**31)))
     plan = sampler.plan(varying_inputs(task.X))
     if task.targets_vary:
@@ -125,8 +120,8 @@ def _sampler(task: Task, n_components: int, gamma: float) -> MaskedSampler:
 
 def best_gamma_factor(
     task: Task, n_components: int, gamma: float, rng: np.random.Generator
-) -> float:
-    """Multiple of gamma with the least leave-one-out error of ridge regression.
+) -> tuple[float, float]:
+    """Multiple of gamma with the least leave-one-out error of ridge regression, and that error.
 
     All multiples share one draw.
 
@@ -143,8 +138,10 @@ def best_gamma_factor(
 
     Returns
     -------
-    float
+    factor : float
         The multiple.
+    error : float
+        Of ridge regression on features that are drawn.
     """
     rows = np.sort(rng.permutation(task.n_samples)[:_FACTOR_ROWS])
     part = task.rows(rows)
@@ -158,4 +155,5 @@ def best_gamma_factor(
         ).error
         for factor in _DRAWN_GAMMA_FACTORS
     }
-    return min(errors, key=lambda factor: errors[factor])
+    best = min(errors, key=lambda factor: errors[factor])
+    return best, errors[best]

@@ -12,14 +12,16 @@ from cerflearn._typing import Float64Array, FloatArray
 from cerflearn.estimators.gamma import resolve_gamma
 from cerflearn.estimators.input import thread_count
 from cerflearn.estimators.predictors.distilled import check_teacher_of, teacher_fitter
-from cerflearn.estimators.predictors.drawn_features import draw_selected_network
+from cerflearn.estimators.predictors.drawn_features import best_gamma_factor, draw_selected_network
 from cerflearn.estimators.predictors.scaling import InputScaling, scale_inputs
 from cerflearn.estimators.predictors.training_rows import TrainingRows
 from cerflearn.features.cost import StoredArray, compressed_array, stored_bytes
 from cerflearn.training.deployed import FeatureNetwork, choose_bins, deploy
 from cerflearn.training.network import TrainableNetwork
 from cerflearn.training.policy import (
+    BINS_WITHIN_BYTES,
     N_BINS,
+    Scaling,
     SettingsRequest,
     TrainingSettings,
     default_macs,
@@ -121,7 +123,7 @@ def fit_network(
     if not scaling.varies.any():
         raise ValueError("X is constant, all its rows are equal: nothing can be learned.")
     task = _make_task(model, rows, kind, budget, scaling)
-    gamma = _start_gamma(model, task)
+    gamma = _start_gamma(model, task.X if chooses_gamma(model) else scaling.apply(rows.X))
     if model.learn == "selection":
         return _select(model, task, scaling, gamma, seed)
     options = _search_options(model, gamma, rescore, seed, len(rows.X))
@@ -133,6 +135,8 @@ def fit_network(
 
 def chooses_gamma(model: Any) -> bool:
     """Whether gamma is left to the fit."""
+    if model.settings is not None:
+        return model.settings["gamma"] is None
     return isinstance(model.gamma, str) and model.gamma == "cv"
 
 
@@ -158,8 +162,9 @@ def make_budget(model: Any, n_features: int, n_scores: int) -> Budget:
             f"macs={model.macs} is not valid: one feature with its {scores} costs {least} MACs, "
             f"the smallest possible budget. Pass macs={least} or more."
         )
-    if model.n_components != "auto":
-        _check_n_components(model, int(model.n_components), budget, n_features)
+    n_components = _given_components(model)
+    if n_components is not None:
+        _check_n_components(model, n_components, budget, n_features)
     if model.max_bytes is None:
         return budget
     return _with_bytes(model, budget, n_features)
@@ -188,6 +193,13 @@ def _with_bytes(model: Any, budget: Budget, n_features: int) -> Budget:
             f"Pass max_bytes={least} or more."
         )
     return replace(budget, max_bytes=int(model.max_bytes or 0), count_bytes=count_bytes)
+
+
+def _given_components(model: Any) -> int | None:
+    """Return the number of features that is given, by itself or in settings."""
+    if model.settings is not None:
+        return int(model.settings["n_components"])
+    return None if model.n_components == "auto" else int(model.n_components)
 
 
 def _check_n_components(model: Any, n_components: int, budget: Budget, n_features: int) -> None:
@@ -232,12 +244,13 @@ def _make_task(
     )
 
 
-def _start_gamma(model: Any, task: Task) -> float:
-    """Kernel coefficient of drawn frequencies."""
+def _start_gamma(model: Any, X: FloatArray) -> float:
+    """Kernel coefficient of drawn frequencies, for scaled inputs."""
     if chooses_gamma(model):
-        return float(_GAMMA_SHARE * resolve_gamma("median", "rbf", task.X))
-    gamma = float(resolve_gamma(model.gamma, "rbf", task.X))
-    _check_single_precision(task.X, gamma)
+        return float(_GAMMA_SHARE * resolve_gamma("median", "rbf", X))
+    given = model.gamma if model.settings is None else model.settings["gamma"]
+    gamma = float(resolve_gamma(given, "rbf", X))
+    _check_single_precision(X, gamma)
     return gamma
 
 
@@ -250,15 +263,35 @@ def _select(
     if n_components == "auto":
         usual = max(usual_inputs(n_usable, budget.n_scores), min(n_usable, 4))
         n_components = n_components_for(budget, usual, n_usable, task.n_samples)
-    rng = np.random.default_rng(seed.spawn(1)[0])
-    network = draw_selected_network(
-        task, int(n_components), gamma, rng, choose_gamma=chooses_gamma(model)
-    )
-    settings = TrainingSettings("cosine", int(n_components), 0.0, learn="selection")
+    n_components, (tuning_seed, seed) = int(n_components), seed.spawn(2)
+    name: Scaling = "none"
+    inputs, drawn_gamma = task, gamma
+    if chooses_gamma(model):
+        name, inputs, drawn_gamma = _best_scaling(model, task, n_components, tuning_seed)
+    rng = np.random.default_rng(seed)
+    network = draw_selected_network(inputs, n_components, drawn_gamma, rng)
+    if name in task.input_factors:
+        network = network.rescaled(task.input_factors[name])
+    settings = TrainingSettings("cosine", n_components, 0.0, learn="selection", scaling=name)
     sizes = np.abs(network.frequencies) @ np.linalg.norm(network.head, axis=1)
     sizes *= input_deviations(task.X)
     shares = sizes / sizes.sum() if sizes.sum() > 0.0 else np.zeros(len(sizes))
     return FittedNetwork(network, settings, None, shares, task, scaling, gamma)
+
+
+def _best_scaling(
+    model: Any, task: Task, n_components: int, seed: np.random.SeedSequence
+) -> tuple[Scaling, Task, float]:
+    """Scaling of the inputs and gamma of drawn features with the least leave-one-out error."""
+    found: list[tuple[float, Scaling, Task, float]] = []
+    names: tuple[Scaling, ...] = ("column", "common")
+    for name in names:
+        factors = task.input_factors.get(name)
+        inputs = task if factors is None else replace(task, X=task.X * factors)
+        gamma, rng = _start_gamma(model, inputs.X), np.random.default_rng(seed)
+        factor, error = best_gamma_factor(inputs, n_components, gamma, rng)
+        found.append((error, name, inputs, factor * gamma))
+    return min(found, key=lambda each: each[0])[1:]
 
 
 def _search_options(
@@ -288,7 +321,7 @@ def _search_options(
             gamma=None if chooses_gamma(model) else gamma,
             tables=not _has_fitted_head(model),
             linear_part=_has_linear_part(model),
-            settings=None if model.settings is None else TrainingSettings(**model.settings),
+            settings=_given_settings(model),
         ),
         effort=float(model.effort),
         early_stopping=n_samples >= _EARLY_STOPPING_ROWS if early == "auto" else bool(early),
@@ -299,6 +332,25 @@ def _search_options(
         report=(lambda line: print(f"[{name}] {line}")) if model.verbose else None,
         n_threads=thread_count(model.n_jobs, n_samples),
     )
+
+
+def _given_settings(model: Any) -> TrainingSettings | None:
+    """Return settings of an earlier fit, refused if other parameters do not admit them."""
+    if model.settings is None:
+        return None
+    found = TrainingSettings(**model.settings)
+    if found.teacher == "estimator" and isinstance(model.teacher, str):
+        raise ValueError(
+            "settings['teacher']='estimator' needs the estimator: pass it as teacher, too."
+        )
+    if _has_fitted_head(model) and (found.activation == "table" or found.linear_part):
+        raise ValueError(
+            f"head={model.head!r} is not valid with these settings, which have tables or a linear "
+            "part: leave head at its default, or settings at None."
+        )
+    if found.activation == "table" and model.max_bytes is not None and found.n_bins is None:
+        return replace(found, n_bins=BINS_WITHIN_BYTES)
+    return found
 
 
 def _deployed(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from cerflearn._validation import (
     Constraint,
+    Flag,
     NoEffect,
     Number,
     OneOf,
@@ -18,11 +19,10 @@ from cerflearn._validation import (
     invalid,
 )
 from cerflearn.estimators.input import check_n_jobs
-from cerflearn.training.policy import TrainingSettings
 
 _MOST_BUDGET = 10**12  # far beyond any model; arithmetic stays exact
 
-_TEACHERS = ("auto", "labels", "kernel")
+_TEACHER_WORDS = ("auto", "labels", "kernel")
 
 
 def _check_early_stopping(name: str, value: Any) -> None:
@@ -32,16 +32,45 @@ def _check_early_stopping(name: str, value: Any) -> None:
 
 
 def _check_teacher_name(name: str, value: Any) -> None:
-    if isinstance(value, str) and value in _TEACHERS:
+    if isinstance(value, str) and value in _TEACHER_WORDS:
         return
     if isinstance(value, str) or not hasattr(value, "fit"):
         raise invalid(name, value, "'auto', 'labels', 'kernel' or an estimator")
 
 
+_ALPHA = Number("a number from 0 to 1e20", at_least=0.0, at_most=1e20)
+_SETTINGS: dict[str, Constraint] = {
+    "activation": OneOf(("cosine", "relu", "table")),
+    "n_components": Whole("0 or a positive integer", at_least=0),
+    "alpha": _ALPHA,
+    "teacher": OneOf(("labels", "kernel", "estimator")),
+    "learn": OneOf(("masks", "features")),
+    "linear_part": Flag(),
+    "scaling": OneOf(("column", "common", "robust", "none")),
+    "frequency_scale": Number("a positive number", above=0.0),
+    "gamma": Number("a positive number or None", above=0.0, also=(None,)),
+    "n_knots": Whole("an integer from 2 to 1,000", at_least=2, at_most=1000),
+    "n_bins": Whole("an integer from 2 to 65,536, or None", 2, 65_536, (None,)),
+    "draw": Whole("0 or a positive integer", at_least=0),
+    "n_folds": Whole("0 or a positive integer", at_least=0),
+    "fold_steps": Whole("0 or a positive integer", at_least=0),
+}
+
+
 def _check_settings(name: str, value: Any) -> None:
-    known = {field.name for field in fields(TrainingSettings)}
-    if value is not None and not (isinstance(value, dict) and set(value) == known):
+    if value is None:
+        return
+    if not (isinstance(value, dict) and set(value) == set(_SETTINGS)):
         raise invalid(name, value, "None, or the settings_ of a fitted predictor")
+    for key, constraint in _SETTINGS.items():
+        constraint.check(f"{name}[{key!r}]", value[key])
+
+
+def _contradicts(model: Any, name: str) -> bool:
+    """Whether settings are given and say something else than a parameter."""
+    value = getattr(model, name)
+    word = value if isinstance(value, str) else "estimator"
+    return model.settings is not None and model.settings[name] != word
 
 
 PREDICTOR_CONSTRAINTS: dict[str, Constraint] = {
@@ -63,9 +92,7 @@ PREDICTOR_CONSTRAINTS: dict[str, Constraint] = {
     "gamma": Number(
         "'cv', 'scale', 'median' or a positive number", above=0.0, also=("cv", "scale", "median")
     ),
-    "alpha": Number(
-        "'auto' or a number from 0 to 1e20", at_least=0.0, at_most=1e20, also=("auto",)
-    ),
+    "alpha": replace(_ALPHA, must_be=f"'auto' or {_ALPHA.must_be}", also=("auto",)),
     "settings": Passes(_check_settings),
     "group_size": OneOf((1, 2, 4, 8, 16)),
     "features_per_mask": Whole("a positive integer"),
@@ -112,6 +139,15 @@ PREDICTOR_EFFECTS = (
             f"settings say it too; leave {name} at its default, or settings at None",
         )
         for name in ("activation", "n_components", "alpha", "gamma")
+    ),
+    *(
+        NoEffect(
+            name,
+            "settings",
+            lambda model, name=name: _contradicts(model, name),  # type: ignore[misc]
+            f"settings say something else; leave {name} at 'auto', or settings at None",
+        )
+        for name in ("learn", "teacher")
     ),
 )
 """Combinations in which a parameter never changes the result."""

@@ -155,8 +155,8 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
     for the best of them scalings, starts and teachers) compete by successive halving on held-out
     rows. Steps grow with the square root of the rows.
 
-    Settings that are reported give the same model again: pass ``settings_`` back as ``settings``
-    with the same data, the other parameters as they were, and the same ``random_state``.
+    ``settings_`` passed back as ``settings`` give the same model again, with the same data, budget,
+    ``effort`` and ``random_state``.
 
     References
     ----------
@@ -286,7 +286,8 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         head = None
         if self.head == "ridge" and fitted.trains:
             head = ridge_head_of(fitted.network, fitted.task)
-        self._store(fitted, head, units=deviation, shift=mean)
+        units = np.where(varies, deviation, 0.0)  # a constant is predicted exactly
+        self._store(fitted, head, units=units, shift=mean)
 
     def predict(self, X: MatrixLike) -> FloatArray:
         """Predict the targets.
