@@ -217,18 +217,16 @@ class Search:
         n_rows = folds[0].train.n_samples
         drawn = [replace(c, draw=c.draw + i) for i in range(policy.N_DRAWS) for c in candidates]
         chosen = drawn[: self._n_within(drawn, n_rows, 0, policy.FIRST_SHARE)]
-        n_steps = policy.n_steps_for(n_rows, effort * policy.FIRST_SHARE)
-        results = self._evaluate(chosen, folds[:1], n_steps)
+        results = self._evaluate(chosen, folds[:1], n_rows, effort * policy.FIRST_SHARE)
         ranked = _ranked(results)
         ranked = self._with_neighbours(ranked[: round(policy.SURVIVORS * len(ranked))] or ranked)
         chosen = ranked[: self._n_within(ranked, n_rows, 1, policy.SECOND_SHARE)]
-        n_steps = policy.n_steps_for(n_rows, effort * policy.SECOND_SHARE)
-        results = self._evaluate(chosen, folds[:1], n_steps)
+        results = self._evaluate(chosen, folds[:1], n_rows, effort * policy.SECOND_SHARE)
         ranked = _ranked(results)
         finalists = ranked[: self._n_within(ranked, n_rows, 2, 1.0)]
         n_trainings = self._n_within(finalists * len(folds), n_rows, 3, 1.0)
         n_folds = max(1, n_trainings // len(finalists))
-        return self._evaluate(finalists, folds[:n_folds], policy.n_steps_for(n_rows, effort))
+        return self._evaluate(finalists, folds[:n_folds], n_rows, effort)
 
     def _with_neighbours(self, ranked: list[TrainingSettings]) -> list[TrainingSettings]:
         """Add variants of the best two, in what the first round did not vary, behind these."""
@@ -269,7 +267,8 @@ class Search:
         self,
         candidates: Sequence[TrainingSettings],
         folds: Sequence[_Fold],
-        n_steps: int,
+        n_rows: int,
+        effort: float,
     ) -> list[HeldOutResult]:
         """Train each candidate in each fold, and score the held-out rows."""
         for fold in folds:
