@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from cerflearn.training import policy
+from cerflearn.training import policy, search
 from cerflearn.training.network import TrainableNetwork, padded_scores
-from cerflearn.training.policy import SettingsRequest, TrainingSettings
 from cerflearn.training.pruning import Budget
 from cerflearn.training.search import Search, SearchOptions
+from cerflearn.training.settings import SettingsRequest, TrainingSettings
 from cerflearn.training.task import Problem, Task
 
 TABLE, RELU = TrainingSettings("table", 4, 1e-3), TrainingSettings("relu", 4, 1e-3)
@@ -186,7 +186,7 @@ class Trainings:
 
 def compare_two(monkeypatch):
     """Let a search compare relu and tables, both of which reach the finals, in one start."""
-    monkeypatch.setattr(policy, "candidate_settings", lambda *_: [RELU, TABLE])
-    monkeypatch.setattr(policy, "neighbours", lambda *_: [])
+    monkeypatch.setattr(search, "candidate_settings", lambda *_: [RELU, TABLE])
+    monkeypatch.setattr(search, "neighbours", lambda *_: [])
     monkeypatch.setattr(policy, "N_DRAWS", 1)
     monkeypatch.setattr(policy, "SURVIVORS", 1.0)

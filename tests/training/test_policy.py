@@ -10,20 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cerflearn.training import policy
-from cerflearn.training.policy import (
-    SettingsRequest,
-    TrainingSettings,
-    candidate_settings,
+from cerflearn.training.candidates import candidate_settings, for_more_rows, neighbours
+from cerflearn.training.pruning import Budget
+from cerflearn.training.settings import SettingsRequest, TrainingSettings
+from cerflearn.training.sizes import (
     default_macs,
     least_macs,
     n_components_for,
+    n_knots_for,
     n_steps_for,
-    neighbours,
     start_inputs,
     usual_inputs,
     work_of,
 )
-from cerflearn.training.pruning import Budget
 
 BUDGET = Budget(500, 3)
 
@@ -164,23 +163,44 @@ def test_features_start_with_several_times_the_inputs_they_keep():
 
 
 def test_steps_grow_with_the_root_of_the_rows_and_with_effort():
-    assert n_steps_for(2000) == pytest.approx(3000, rel=0.01)
-    assert n_steps_for(8000) == pytest.approx(2 * n_steps_for(2000), rel=1e-3)
-    assert n_steps_for(2000, 0.5) == pytest.approx(0.5 * n_steps_for(2000), abs=1)
-    assert n_steps_for(1, 1e-6) == 1
+    def n_steps(n_samples, effort=1.0):
+        return n_steps_for(TrainingSettings("relu", 10, 0.1), BUDGET, 20, n_samples, effort)
+
+    assert n_steps(2000) == pytest.approx(3000, rel=0.01)
+    assert n_steps(8000) == pytest.approx(2 * n_steps(2000), rel=1e-3)
+    assert n_steps(2000, 0.5) == pytest.approx(0.5 * n_steps(2000), abs=1)
+    assert n_steps(1, 1e-6) == 1
+
+
+def test_large_networks_take_fewer_steps_so_that_work_per_row_is_bounded():
+    settings, budget = TrainingSettings("table", 30, 0.1), Budget(40_000, 1_000)
+    assert n_steps_for(settings, budget, 20, 2_000) < 1_000
+    work = work_of(settings, budget, 20, 2_000)
+    assert work == pytest.approx(policy.MOST_WORK_PER_ROW * 2_000, rel=0.01)
+
+
+def test_more_rows_have_a_weaker_penalty_and_more_knots():
+    settings = TrainingSettings("table", 5, 0.1)
+    few = for_more_rows(settings, 1_500, 2_000)
+    assert few == replace(settings, alpha=few.alpha)
+    assert few.alpha == pytest.approx(0.1 * 0.75)
+    many = for_more_rows(settings, 12_000, 500_000)
+    assert many.alpha == pytest.approx(0.1 * 12_000 / 500_000)
+    assert many.n_knots == round(17 * n_knots_for(500_000) / n_knots_for(12_000))
+    assert n_knots_for(2_000 * 32) == 2 * n_knots_for(2_000)
 
 
 def test_work_grows_with_features_rows_and_the_linear_part():
     small = TrainingSettings("relu", 10, 0.1)
     base = work_of(small, BUDGET, 20, 1000)
-    assert work_of(small, BUDGET, 20, 4000) > 1.9 * (base - policy.TRAINING_OVERHEAD)
+    assert work_of(small, BUDGET, 20, 4000) > 1.9 * base
     for other in (
         replace(small, n_components=40),
         replace(small, linear_part=True),
         replace(small, activation="table"),
     ):
         assert work_of(other, BUDGET, 20, 1000) > base
-    assert work_of(replace(small, n_components=0), BUDGET, 20, 1000) == policy.TRAINING_OVERHEAD
+    assert work_of(replace(small, n_components=0), BUDGET, 20, 1000) == 0.0
 
 
 def test_budgets_of_small_networks():

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from cerflearn.training import policy, search
-from cerflearn.training.policy import SettingsRequest
+from cerflearn.training.candidates import candidate_settings
 from cerflearn.training.search import HeldOutResult, Search
+from cerflearn.training.settings import SettingsRequest, TrainingSettings
+from cerflearn.training.sizes import n_steps_for
 from cerflearn.training.trainer import train_network
 from training_samples import (
     RELU,
@@ -88,9 +90,10 @@ def test_early_rounds_use_the_first_fold_and_fewer_steps(two_candidates, monkeyp
         return train_network(problem, settings, budget, usable, bias, 1, rng, **options)
 
     monkeypatch.setattr(search, "train_network", recorded)
-    run_search(numbered())
+    task = numbered()
+    run_search(task)
     steps = [n for n, _ in seen]
-    full = policy.n_steps_for(90)
+    full = n_steps_for(TrainingSettings("relu", 2, 0.1), task.budget, 5, 90)
     assert steps[:4] == [round(full / 6)] * 2 + [round(full / 3)] * 2
     assert len({rows for _, rows in seen[:4]}) == 1
     assert steps[4:10] == [full] * 6
@@ -169,7 +172,7 @@ def result(losses, settings=RELU, weights=None):
     losses = np.asarray(losses, dtype=float)
     weights = np.ones(len(losses)) if weights is None else np.asarray(weights, dtype=float)
     empty = np.zeros((len(losses), 1))
-    return HeldOutResult(settings, empty, empty, weights, losses, [])
+    return HeldOutResult(settings, empty, empty, weights, losses, [], 1)
 
 
 def test_the_mean_loss_is_weighted_and_infinite_if_it_is_not_a_number():
@@ -216,7 +219,7 @@ def test_the_number_of_trainings_is_bounded_by_work(trainings, monkeypatch):
     # Fewest of the rounds; finalists in one fold.
     assert few == 6 + 4 + 2
     assert few < usual < many
-    candidates = len(policy.candidate_settings(SettingsRequest(), make_task().budget, 6, 400))
+    candidates = len(candidate_settings(SettingsRequest(), make_task().budget, 6, 400))
     assert many == policy.N_DRAWS * candidates + 24 + 9
 
 

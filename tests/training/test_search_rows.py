@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cerflearn.training import policy, search
-from cerflearn.training.policy import SettingsRequest
 from cerflearn.training.search import scaled_inputs
+from cerflearn.training.settings import SettingsRequest
 from training_samples import (
     RELU,
     Trainings,
@@ -44,9 +44,9 @@ def test_held_out_rows_are_never_trained_on(trainings, monkeypatch):
     scored = []
     plain = search.HeldOutResult
 
-    def recorded(settings, scores, targets, weights, losses, networks):
+    def recorded(settings, scores, targets, weights, losses, networks, n_trained):
         scored.append((targets, networks))
-        return plain(settings, scores, targets, weights, losses, networks)
+        return plain(settings, scores, targets, weights, losses, networks, n_trained)
 
     monkeypatch.setattr(search, "HeldOutResult", recorded)
     run_search(task)

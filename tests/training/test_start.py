@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cerflearn.training.network import TABLE_END
-from cerflearn.training.policy import TrainingSettings
 from cerflearn.training.pruning import Budget
+from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.start import draw_network, set_moments
 from cerflearn.training.task import problem_of
 from training_samples import dense_parts, make_network, make_task

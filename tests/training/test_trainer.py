@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cerflearn.training import policy
-from cerflearn.training.policy import TrainingSettings
 from cerflearn.training.pruning import Budget, input_importances
+from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.start import set_moments
 from cerflearn.training.task import problem_of
 from cerflearn.training.trainer import (

@@ -8,22 +8,25 @@ cannot tell two finalists apart, the simpler one is taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cerflearn._typing import Float64Array
 from cerflearn.engine.engines import map_in_order
 from cerflearn.training import policy
+from cerflearn.training.candidates import candidate_settings, for_more_rows, neighbours
 from cerflearn.training.distillation import (
     TeacherFunction,
     distilled_problem,
     fit_kernel_teacher,
     labels_problem,
 )
+from cerflearn.training.held_out import Fold, HeldOutResult
 from cerflearn.training.network import Float32Array, TrainableNetwork
-from cerflearn.training.policy import SettingsRequest, TrainingSettings
 from cerflearn.training.scores import losses_of_rows
+from cerflearn.training.settings import SettingsRequest, TrainingSettings
+from cerflearn.training.sizes import n_steps_for, work_of
 from cerflearn.training.task import Problem, Task, hash_of_rows, parts_of_rows
 from cerflearn.training.trainer import train_network
 
@@ -67,60 +70,6 @@ class SearchOptions:
     rescore: Rescore | None = None
     report: Callable[[str], None] | None = None
     n_threads: int = 1
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOutResult:
-    """Scores of held-out rows by networks of one setting.
-
-    Attributes
-    ----------
-    settings : TrainingSettings
-        Of the networks.
-    scores, targets : ndarray of shape (n_rows, n_scores)
-        Of the rows.
-    weights, losses : ndarray of shape (n_rows,)
-        Of the rows.
-    networks : list of TrainableNetwork
-        One for each fold.
-    n_trained : int
-        Rows that each was trained on.
-    """
-
-    settings: TrainingSettings
-    scores: Float64Array
-    targets: Float64Array
-    weights: Float64Array
-    losses: Float64Array
-    networks: list[TrainableNetwork]
-    n_trained: int
-
-    @property
-    def mean(self) -> float:
-        """Weighted mean loss; infinite if it is not a number."""
-        mean = float(self.weights @ self.losses / self.weights.sum())
-        return mean if np.isfinite(mean) else np.inf
-
-    def is_as_good_as(self, other: HeldOutResult) -> bool:
-        """Return whether the loss is at most a part of a paired standard error higher.
-
-        Of results of different numbers of folds, the first ones, which both have, are compared.
-        """
-        n = min(len(self.losses), len(other.losses))
-        share = self.weights[:n] / self.weights[:n].sum()
-        difference = self.losses[:n] - other.losses[:n]
-        mean = float(share @ difference)
-        error = float(np.sqrt(share**2 @ np.square(difference - mean)))
-        return mean <= policy.SIMPLER_WITHIN * error
-
-
-@dataclass(eq=False)
-class _Fold:
-    """Rows to train on and held-out rows, with the problems made so far."""
-
-    train: Task
-    test: Task
-    problems: dict[tuple[str, str], Problem] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +122,7 @@ class Search:
         needs_held_out : bool
             Whether held-out scores are needed although there may be nothing to compare.
         """
-        candidates = policy.candidate_settings(
+        candidates = candidate_settings(
             self._options.request, self._task.budget, self._n_usable, self._task.n_samples
         )
         if len(candidates) == 1:
@@ -231,7 +180,7 @@ class Search:
     def _with_neighbours(self, ranked: list[TrainingSettings]) -> list[TrainingSettings]:
         """Add variants of the best two, in what the first round did not vary, behind these."""
         request = self._options.request
-        more = [policy.neighbours(best, request) for best in ranked[:2]]
+        more = [neighbours(best, request) for best in ranked[:2]]
         return list(dict.fromkeys([*ranked[:2], *(n for near in more for n in near), *ranked]))
 
     def _n_within(
@@ -240,8 +189,7 @@ class Search:
         """Count the first candidates that a round has work for."""
         budget = self._task.budget
         works = [
-            policy.TRAINING_OVERHEAD
-            + share * policy.work_of(settings, budget, self._n_usable, n_rows)
+            policy.TRAINING_OVERHEAD + share * work_of(settings, budget, self._n_usable, n_rows)
             for settings in candidates
         ]
         within = int(np.searchsorted(np.cumsum(works), policy.WORK_PER_ROW * n_rows, side="right"))
@@ -249,9 +197,9 @@ class Search:
         return min(int(np.clip(within, least, most)), len(candidates))
 
     def _n_steps(self, settings: TrainingSettings, n_rows: int, effort: float) -> int:
-        return policy.n_steps_for(settings, self._task.budget, self._n_usable, n_rows, effort)
+        return n_steps_for(settings, self._task.budget, self._n_usable, n_rows, effort)
 
-    def _folds(self) -> list[_Fold]:
+    def _folds(self) -> list[Fold]:
         """Parts of at most ``SEARCH_ROWS`` rows, of which one is held out in each fold."""
         task = self._task
         if task.n_samples > policy.SEARCH_ROWS:
@@ -261,12 +209,12 @@ class Search:
         wanted = round(policy.HELD_OUT_ROWS * n_parts / task.n_samples)
         n_folds = int(np.clip(wanted, 1, min(policy.MOST_FOLDS, n_parts)))
         parts = parts_of_rows(task.strata, n_parts, self._seed + 1)
-        return [_Fold(task.rows(parts != p), task.rows(parts == p)) for p in range(n_folds)]
+        return [Fold(task.rows(parts != p), task.rows(parts == p)) for p in range(n_folds)]
 
     def _evaluate(
         self,
         candidates: Sequence[TrainingSettings],
-        folds: Sequence[_Fold],
+        folds: Sequence[Fold],
         n_rows: int,
         effort: float,
     ) -> list[HeldOutResult]:
@@ -276,7 +224,7 @@ class Search:
                 self._problem(fold, settings)  # made once, before threads share it
         jobs = [(settings, fold) for settings in candidates for fold in folds]
 
-        def run(job: tuple[TrainingSettings, _Fold]) -> tuple[TrainableNetwork, Float64Array]:
+        def run(job: tuple[TrainingSettings, Fold]) -> tuple[TrainableNetwork, Float64Array]:
             settings, fold = job
             n_steps = self._n_steps(settings, n_rows, effort)
             network = self._train(fold.train, self._problem(fold, settings), settings, n_steps)
@@ -299,7 +247,7 @@ class Search:
         self,
         settings: TrainingSettings,
         found: Sequence[tuple[TrainableNetwork, Float64Array]],
-        folds: Sequence[_Fold],
+        folds: Sequence[Fold],
     ) -> HeldOutResult:
         both = np.concatenate([scores for _, scores in found])
         targets = np.concatenate([fold.test.targets for fold in folds])
@@ -309,7 +257,7 @@ class Search:
         n_trained = folds[0].train.n_samples
         return HeldOutResult(settings, both, targets, weights, losses, networks, n_trained)
 
-    def _problem(self, fold: _Fold, settings: TrainingSettings) -> Problem:
+    def _problem(self, fold: Fold, settings: TrainingSettings) -> Problem:
         key = (settings.teacher, settings.scaling)
         if key not in fold.problems:
             fold.problems[key] = self._make_problem(fold.train, settings)
@@ -360,7 +308,7 @@ class Search:
         problem = self._make_problem(task, settings)
         n_steps = self._n_steps(settings, task.n_samples, self._options.effort)
         if best is not None:
-            settings = policy.for_more_rows(settings, best.n_trained, task.n_samples)
+            settings = for_more_rows(settings, best.n_trained, task.n_samples)
             if self._options.request.alpha is not None:
                 settings = replace(settings, alpha=self._options.request.alpha)
 

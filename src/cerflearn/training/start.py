@@ -12,15 +12,10 @@ from cerflearn.training.network import (
     TrainableNetwork,
     padded_scores,
 )
-from cerflearn.training.policy import (
-    FIRST_HEAD,
-    FIRST_NOISE,
-    RELU_OFFSETS,
-    SCALE_SPREAD,
-    TrainingSettings,
-    start_inputs,
-)
+from cerflearn.training.policy import FIRST_HEAD, FIRST_NOISE, RELU_OFFSETS, SCALE_SPREAD
 from cerflearn.training.pruning import Budget
+from cerflearn.training.settings import TrainingSettings
+from cerflearn.training.sizes import start_inputs
 from cerflearn.training.task import Problem
 
 LEAST_VARIANCE = 1e-8

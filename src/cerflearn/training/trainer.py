@@ -10,8 +10,8 @@ import numpy as np
 from cerflearn._typing import BoolArray, Float64Array
 from cerflearn.training import policy
 from cerflearn.training.network import Float32Array, TrainableNetwork
-from cerflearn.training.policy import TrainingSettings
 from cerflearn.training.pruning import Budget, prune
+from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.start import draw_network, set_moments
 from cerflearn.training.task import Problem, batches_of_rows
 

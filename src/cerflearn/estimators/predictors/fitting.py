@@ -17,28 +17,20 @@ from cerflearn.estimators.predictors.scaling import InputScaling, scale_inputs
 from cerflearn.estimators.predictors.training_rows import TrainingRows
 from cerflearn.features.cost import StoredArray, compressed_array, stored_bytes
 from cerflearn.training.deployed import FeatureNetwork, choose_bins, deploy
+from cerflearn.training.held_out import HeldOutResult
 from cerflearn.training.network import TrainableNetwork
-from cerflearn.training.policy import (
-    BINS_WITHIN_BYTES,
-    N_BINS,
-    Scaling,
-    SettingsRequest,
-    TrainingSettings,
-    default_macs,
-    least_macs,
-    n_components_for,
-    usual_inputs,
-)
+from cerflearn.training.policy import BINS_WITHIN_BYTES, N_BINS
 from cerflearn.training.pruning import Budget, input_importances
 from cerflearn.training.scores import TargetKind
 from cerflearn.training.search import (
-    HeldOutResult,
     Rescore,
     Search,
     SearchOptions,
     SearchResult,
     scaled_inputs,
 )
+from cerflearn.training.settings import Scaling, SettingsRequest, TrainingSettings
+from cerflearn.training.sizes import default_macs, least_macs, n_components_for, usual_inputs
 from cerflearn.training.task import Task
 from cerflearn.training.trainer import IMPORTANCE_ROWS, input_deviations
 

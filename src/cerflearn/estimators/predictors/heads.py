@@ -14,9 +14,9 @@ from cerflearn._typing import Float64Array, FloatArray, IntArray
 from cerflearn.linalg.ridge import fit_ridge_path
 from cerflearn.training.deployed import FeatureNetwork, deploy
 from cerflearn.training.network import TrainableNetwork
-from cerflearn.training.policy import TrainingSettings
 from cerflearn.training.scores import TargetKind, score_targets
 from cerflearn.training.search import scaled_inputs
+from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.task import Task
 
 HEADS = ("logistic", "ridge", "svm", "svm_ovo")

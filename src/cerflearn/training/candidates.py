@@ -1,0 +1,98 @@
+"""Settings that are compared: the candidates of a search, and their neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from cerflearn.training import policy
+from cerflearn.training.network import Activation
+from cerflearn.training.pruning import Budget
+from cerflearn.training.settings import Learn, SettingsRequest, TrainingSettings
+from cerflearn.training.sizes import n_components_for, n_knots_for, usual_inputs
+
+
+def candidate_settings(
+    request: SettingsRequest, budget: Budget, n_usable: int, n_samples: int
+) -> list[TrainingSettings]:
+    """List the settings of the first round, each once, the likeliest first.
+
+    A value that is given replaces that of every candidate.
+    """
+    if request.settings is not None:
+        return [request.settings]
+    activations: tuple[Activation, ...] = ("table", "cosine", "relu")
+    if request.activation is not None:
+        activations = (request.activation,)
+    elif not request.tables or request.gamma is not None:
+        activations = ("cosine", "relu") if request.gamma is None else ("cosine",)
+    found = list(_candidates(request, activations, budget, n_usable, n_samples))
+    return list(dict.fromkeys(_with_given(setting, request) for setting in found))
+
+
+def _candidates(
+    request: SettingsRequest,
+    activations: tuple[Activation, ...],
+    budget: Budget,
+    n_usable: int,
+    n_samples: int,
+) -> Iterable[TrainingSettings]:
+    usual = usual_inputs(n_usable, budget.n_scores)
+    direct = request.linear_part and request.learn in (None, "masks")
+    learn: Learn = "masks" if request.learn is None else request.learn
+    n_knots = n_knots_for(min(n_samples, policy.SEARCH_ROWS))
+    for alpha in policy.ALPHAS:
+        if direct and request.n_components is None:
+            yield TrainingSettings(activations[0], 0, alpha, linear_part=True)
+        for n_inputs in (usual, policy.FEW_INPUTS):
+            for activation in activations:
+                bounded = activation == "table" and budget.max_bytes is not None
+                n_bins = policy.BINS_WITHIN_BYTES if bounded else None
+                width = n_components_for(budget, n_inputs, n_usable, n_samples, n_bins)
+                setting = TrainingSettings(
+                    activation, width, alpha, learn=learn, n_bins=n_bins, n_knots=n_knots
+                )
+                yield setting
+                if direct:
+                    yield replace(setting, linear_part=True)
+
+
+def _with_given(setting: TrainingSettings, request: SettingsRequest) -> TrainingSettings:
+    given = {
+        name: value
+        for name in ("teacher", "alpha", "n_components")
+        if (value := getattr(request, name)) is not None
+    }
+    if request.gamma is not None:
+        given |= {"gamma": request.gamma, "scaling": "none"}
+    return replace(setting, **given)
+
+
+def for_more_rows(settings: TrainingSettings, n_compared: int, n_samples: int) -> TrainingSettings:
+    """Return settings of the last training, on more rows than settings were compared on.
+
+    A prior weighs as much beside the sum of more losses, so alpha, beside their mean, falls with
+    one over the rows; knots grow, see :data:`~cerflearn.training.policy.N_KNOTS`.
+    """
+    more = n_knots_for(n_samples) / n_knots_for(n_compared)
+    return replace(
+        settings,
+        alpha=settings.alpha * n_compared / n_samples,
+        n_knots=round(more * settings.n_knots),
+    )
+
+
+def neighbours(setting: TrainingSettings, request: SettingsRequest) -> list[TrainingSettings]:
+    """List settings that differ from a good one in what the first round did not vary."""
+    found = [replace(setting, draw=setting.draw + 1)]
+    if request.gamma is None and setting.n_components > 0:
+        found += [replace(setting, scaling=scaling) for scaling in ("common", "robust")]
+        if setting.activation == "cosine":
+            found.append(replace(setting, frequency_scale=2.0))
+        if setting.activation == "table":
+            found.append(replace(setting, n_knots=2 * setting.n_knots - 1))
+    if setting.n_bins is not None:
+        found.append(replace(setting, n_bins=setting.n_bins // 2))
+    if request.teacher is None and setting.teacher == "labels":
+        found.append(replace(setting, teacher="kernel"))
+    return found
