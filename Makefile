@@ -49,7 +49,7 @@ lint: $(VENV)/.ready-dev  ## ruff, mypy, clang-format, codespell; C++ without wa
 	    $(CMAKE) -S . -B build/lint-$$compiler -G Ninja -DCMAKE_CXX_COMPILER=$$compiler --log-level=WARNING \
 	      -DCERF_TESTS=ON -DCERF_WERROR=ON -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
 	      -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)" && \
-	    $(CMAKE) --build build/lint-$$compiler --target cerf_tests CMakeFiles/_core.dir/cpp/bindings.cpp.o \
+	    $(CMAKE) --build build/lint-$$compiler --target cerf_tests CMakeFiles/_core.dir/cpp/bindings.cpp.o CMakeFiles/_core.dir/cpp/bindings_training.cpp.o \
 	      || exit 1; \
 	  else echo "$$compiler is absent (Debian: apt-get install g++ clang): not built with it"; fi; \
 	done

@@ -86,8 +86,7 @@ class Network {
                    const std::string& loss, RowMajor<int32_t> order, Vector<float> rates,
                    float moment_rate, float second_decay, Vector<float> penalties) {
     const cerf::TrainingRows rows = rows_of(X, targets, weights, loss);
-    const cerf::StepPlan plan =
-        plan_of(rows, order, rates, moment_rate, second_decay, penalties);
+    const cerf::StepPlan plan = plan_of(rows, order, rates, moment_rate, second_decay, penalties);
     nb::gil_scoped_release released;
     cerf::Buffer<float> scratch(cerf::training_scratch(layout_, plan.batch_size));
     return table_.run_steps(layout_, rows, plan, state_, scratch.data());
@@ -97,8 +96,7 @@ class Network {
                   const std::string& loss, RowMajor<int32_t> order, Vector<float> rates,
                   float moment_rate, float second_decay, Vector<float> penalties, Changed out) {
     const cerf::TrainingRows rows = rows_of(X, targets, weights, loss);
-    const cerf::StepPlan plan =
-        plan_of(rows, order, rates, moment_rate, second_decay, penalties);
+    const cerf::StepPlan plan = plan_of(rows, order, rates, moment_rate, second_decay, penalties);
     require(size_of(out) == layout_.n_parameters(), "out has another length than the network");
     cerf::Buffer<float> scratch(cerf::training_scratch(layout_, plan.batch_size));
     return table_.gradient(layout_, rows, plan, state_, scratch.data(), out.data());

@@ -34,7 +34,11 @@ void check_pointers(std::span<const int64_t> pointers, std::span<const int32_t> 
 void check(const NetworkLayout& net, std::span<const int64_t> pointers,
            std::span<const int32_t> inputs, std::span<const int64_t> linear_pointers,
            std::span<const int32_t> linear_inputs) {
-  require(net.n_scores >= 1 && static_cast<int64_t>(linear_pointers.size()) == net.n_scores + 1,
+  require(net.n_components >= 0 &&
+              static_cast<int64_t>(pointers.size()) == int64_t(net.n_components) + 1,
+          "pointers must have one number more than there are features");
+  require(net.n_scores >= 1 &&
+              static_cast<int64_t>(linear_pointers.size()) == int64_t(net.n_scores) + 1,
           "linear_pointers must have one number more than there are scores");
   require(net.kind != FeatureKind::table || net.n_knots >= 3, "a table needs three knots or more");
   check_pointers(pointers, inputs, net.n_features);

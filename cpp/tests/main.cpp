@@ -13,5 +13,6 @@ int main() {
   test_masked();
   test_fastfood();
   test_tables();
+  test_training();
   return expectations::summary();
 }

@@ -9,3 +9,4 @@ void test_dense();
 void test_masked();
 void test_fastfood();
 void test_tables();
+void test_training();

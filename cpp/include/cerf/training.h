@@ -5,7 +5,8 @@
 //   scores = bias + L^T x + sum over k of
 //     head_k cos(scale_k y_k + offset_k)      cosine
 //     head_k max(y_k + offset_k, 0)           relu
-//     table_k interpolated at y_k             table: knots evenly spaced over [-kTableEnd, kTableEnd]
+//     table_k interpolated at y_k             table: knots evenly spaced over [-kTableEnd,
+//     kTableEnd]
 // Moments of the projections follow the batches (running averages); the gradient treats them as
 // those of the batch, as batch normalisation does, so that weights keep their size.
 #pragma once

@@ -20,8 +20,7 @@ CERF_INLINE void update_moments(const float* z, const BatchMemory& m, float rate
                                 float& variance) {
   Vec<float> total{}, sum{}, squares{};
   const Vec<float> centre = broadcast<float>(mean);  // near the mean: no cancellation
-  const Vec<float> bound =
-      broadcast<float>(kTableEnd * __builtin_sqrtf(variance + kLeastVariance));
+  const Vec<float> bound = broadcast<float>(kTableEnd * __builtin_sqrtf(variance + kLeastVariance));
   for (int32_t s = 0; s < m.width; s += kLanes<float>) {
     const Vec<float> weight = load<float>(m.weights + s);
     const Vec<float> apart = clamp(load<float>(z + s) - centre, bound);
@@ -105,9 +104,7 @@ CERF_INLINE void feature_slopes(const NetworkLayout& net, const float* parameter
       case 4: table_slopes<4>(head, n, 4, y, m.width, m.by_row, m.slopes, gradient); break;
       case 8: table_slopes<8>(head, n, 8, y, m.width, m.by_row, m.slopes, gradient); break;
       case 16: table_slopes<16>(head, n, 16, y, m.width, m.by_row, m.slopes, gradient); break;
-      default:
-        table_slopes<0>(head, n, m.padded, y, m.width, m.by_row, m.slopes, gradient);
-        break;
+      default: table_slopes<0>(head, n, m.padded, y, m.width, m.by_row, m.slopes, gradient); break;
     }
     return;
   }

@@ -47,8 +47,8 @@ static double batch_gradient(const NetworkLayout& net, const TrainingRows& rows,
                              const BatchMemory& m) {
   gather_batch(net, rows, order, plan.batch_size, m);
   forward(net, m, state.parameters, state.means, state.variances, plan.moment_rate);
-  const double loss = loss_and_slopes(rows.loss, m, net.n_scores,
-                                      1.0f / static_cast<float>(plan.batch_size));
+  const double loss =
+      loss_and_slopes(rows.loss, m, net.n_scores, 1.0f / static_cast<float>(plan.batch_size));
   const int64_t n = net.n_parameters();
   for (int64_t i = 0; i < n; i++) m.gradient[i] = 0.0f;
   backward(net, m, state.parameters, state.variances);

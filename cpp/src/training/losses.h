@@ -13,7 +13,8 @@ CERF_INLINE Vec<float> exp_of_negative(Vec<float> x) {
   const Vec<float> magic = broadcast<float>(12582912.0f);  // 1.5 * 2^23: rounds to an integer
   const Vec<float> shifted = x * broadcast<float>(1.44269504f) + magic;
   const Vec<float> n = shifted - magic;
-  const Vec<float> r = (x - n * broadcast<float>(0.693145752f)) - n * broadcast<float>(1.42860677e-6f);
+  const Vec<float> r =
+      (x - n * broadcast<float>(0.693145752f)) - n * broadcast<float>(1.42860677e-6f);
   Vec<float> p = broadcast<float>(1.0f / 720);
   p = p * r + broadcast<float>(1.0f / 120);
   p = p * r + broadcast<float>(1.0f / 24);
