@@ -103,6 +103,22 @@ def test_predictors_run_as_they_are(kind):
     )
 
 
+@pytest.mark.parametrize("macs", [4, 30, 200])
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_a_pruned_perceptron_has_no_trigonometry_and_keeps_the_budget(n_classes, macs):
+    training = waves(6.0, 120)
+    if n_classes:
+        y = np.digitize(training.y, np.linspace(-1.0, 1.0, n_classes + 1)[1:-1])
+        training = TrainingSet(training.X, y, n_classes, seed=0)
+    model = METHODS["pruned_mlp"](training, macs)
+    assert 0 < model.cost.macs <= macs
+    assert model.cost.trig == model.cost.lookups == 0
+    assert model.settings["activation"] == "relu"
+    assert model.settings["teacher"] == "labels"
+    if macs == 200:
+        assert training.score(model.predict(training.X), training.y) > 0.9
+
+
 def test_perceptron_runs_as_scikit_learn_does():
     training = waves(3.0)
     model = mlp(training, 60)
