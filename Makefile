@@ -67,7 +67,7 @@ bench: $(VENV)/.ready-test  ## feature maps against their rivals, one run; table
 bench-blocked: $(VENV)/.ready-test  ## blocked CERF against blocked RFF (Table 2); needs CERF_DATA; writes docs/blocked.md and blocked_tables.md
 	$(ENV) $(BIN)/python benchmarks/blocked.py --fresh
 
-bench-predictors: $(VENV)/.ready-test  ## predictors against rivals at equal cost; needs CERF_DATA; writes docs/predictors.md
+bench-predictors: $(VENV)/.ready-test  ## predictors against rivals at equal cost; needs CERF_DATA; writes docs/predictors_ten.md
 	$(ENV) $(BIN)/python benchmarks/predictors.py all
 	$(BIN)/python benchmarks/render_predictors.py
 
@@ -75,9 +75,10 @@ bench-selection: $(VENV)/.ready-test  ## accuracy and cost of selectors; needs C
 	$(ENV) $(BIN)/python benchmarks/selection.py all
 	$(ENV) $(BIN)/python benchmarks/render_selection.py
 
-bench-suite: $(VENV)/.ready-test  ## predictors against rivals on the development suite, 38 datasets; needs CERF_DATA; writes benchmarks/results/suite.json
+bench-suite: $(VENV)/.ready-test  ## predictors against rivals on the development suite, 38 datasets; needs CERF_DATA; fills docs/predictors.md and suite.md
 	$(ENV) $(BIN)/python benchmarks/suite.py run
-	$(ENV) $(BIN)/python benchmarks/suite.py show
+	$(ENV) $(BIN)/python benchmarks/rows.py run --mlp
+	$(BIN)/python benchmarks/render_suite.py
 
 bench-teachers: $(VENV)/.ready-test  ## what features should imitate; needs CERF_DATA; writes docs/teachers.md and teachers.svg
 	$(ENV) $(BIN)/python benchmarks/teachers.py

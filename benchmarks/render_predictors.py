@@ -1,4 +1,4 @@
-"""Write docs/predictors.md from the results of benchmarks/predictors.py.
+"""Write docs/predictors_ten.md from the results of benchmarks/predictors.py.
 
 python benchmarks/render_predictors.py            # from benchmarks/results/predictors.json
 python benchmarks/render_predictors.py --check    # fail if the page does not show what was measured
@@ -28,9 +28,12 @@ from _predictors_summary import (
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "predictors.json"
-PAGE = ROOT / "docs" / "predictors.md"
+PAGE = ROOT / "docs" / "predictors_ten.md"
 
-OPENING = """# Predictors within a budget
+OPENING = """# Predictors on the datasets of the paper
+
+Measured with the trainer before the present one (cosines and relu features only, no tables, no
+linear part); [predictors.md](predictors.md) has the present one.
 
 `CERFClassifier(macs=...)` and `CERFRegressor(macs=...)` have a budget of MACs for features and
 scores together and choose everything else by cross-validation on the training rows. This page

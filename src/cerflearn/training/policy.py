@@ -1,7 +1,6 @@
 r"""Constants of training and of the search for settings, each with its origin.
 
-"Suite" means chosen on the development suite (docs/predictors.md), on data that figures are not
-reported for.
+"Suite" means chosen on datasets of the development suite; docs/predictors.md lists what was tried.
 """
 
 from __future__ import annotations
