@@ -117,7 +117,7 @@ COUNTS = ((6, 10**6), (4, 24), (2, 3), (1, 9))
 RESUMED_STEPS, RESUMED_RATE = 1 / 3, 0.5
 """Shares of steps and rate with which a network of a part of the rows is trained on with all."""
 
-WORK_PER_ROW = 6e6
+WORK_PER_ROW = 1e7
 """Multiply-adds of each round at effort 1 for each row that settings are compared on: about two
 seconds of one core for 2,000 rows. It bounds the number of candidates."""
 
