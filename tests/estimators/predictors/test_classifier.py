@@ -83,7 +83,8 @@ def test_every_head_classifies_within_the_budget(head):
 def test_probabilities_are_honest(head):
     X, y = load_breast_cancer(return_X_y=True)
     for data, labels in ((DIGITS, LABELS), (X, y)):
-        model = CERFClassifier(macs=400, head=head, random_state=0).fit(data[:350], labels[:350])
+        model = CERFClassifier(macs=400, head=head, effort=0.3, random_state=0)
+        model.fit(data[:350], labels[:350])
         proba = model.predict_proba(data[350:])
         assert proba.sum(axis=1) == pytest.approx(1.0)
         assert np.array_equal(model.classes_[proba.argmax(axis=1)], model.predict(data[350:]))

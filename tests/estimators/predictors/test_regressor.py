@@ -63,8 +63,8 @@ def test_drawn_masks_read_inputs_together(parameters):
 
 
 def test_targets_of_any_scale_are_fine():
-    small = CERFRegressor(macs=100, random_state=0).fit(X[TRAIN], Y[TRAIN])
-    large = CERFRegressor(macs=100, random_state=0).fit(X[TRAIN], 1e6 * Y[TRAIN] - 1e9)
+    small = CERFRegressor(macs=100, effort=0.1, random_state=0).fit(X[TRAIN], Y[TRAIN])
+    large = CERFRegressor(macs=100, effort=0.1, random_state=0).fit(X[TRAIN], 1e6 * Y[TRAIN] - 1e9)
     expected = 1e6 * small.predict(X[TEST]) - 1e9
     assert large.predict(X[TEST]) == pytest.approx(expected, rel=1e-3)
 
