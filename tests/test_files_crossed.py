@@ -51,7 +51,7 @@ def test_a_fit_inside_the_fit_of_another_estimator_is_found():
     [
         (MaskedCERF(n_components=6, random_state=0), 25),
         (MaskedCERF(n_components=6, selector=CVEM(tol=1.0), random_state=0), 30),
-        (CERFClassifier(macs=30, random_state=0), 29),
+        (CERFClassifier(macs=30, random_state=0), 30),
     ],
     ids=["greedy", "cvem", "classifier"],
 )

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cerflearn.training import policy
-from cerflearn.training.candidates import candidate_settings, for_more_rows, neighbours
+from cerflearn.training.compared import candidate_settings, for_more_rows, neighbours
 from cerflearn.training.pruning import Budget
 from cerflearn.training.settings import SettingsRequest, TrainingSettings
 from cerflearn.training.sizes import (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cerflearn.training import policy, search
-from cerflearn.training.candidates import candidate_settings
+from cerflearn.training.compared import candidate_settings
 from cerflearn.training.search import HeldOutResult, Search
 from cerflearn.training.settings import SettingsRequest, TrainingSettings
 from cerflearn.training.sizes import n_steps_for

@@ -15,7 +15,7 @@ import numpy as np
 from cerflearn._typing import Float64Array
 from cerflearn.engine.engines import map_in_order
 from cerflearn.training import policy
-from cerflearn.training.candidates import candidate_settings, for_more_rows, neighbours
+from cerflearn.training.compared import candidate_settings, for_more_rows, neighbours
 from cerflearn.training.distillation import (
     TeacherFunction,
     distilled_problem,

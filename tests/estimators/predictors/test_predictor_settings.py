@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_fr
 from cerflearn import CERFClassifier, CERFRegressor
 from cerflearn.estimators.predictors import drawn_features
 from cerflearn.estimators.predictors.drawn_features import best_gamma_factor
-from cerflearn.training.candidates import candidate_settings
+from cerflearn.training.compared import candidate_settings
 from cerflearn.training.pruning import Budget
 from cerflearn.training.settings import SettingsRequest
 from cerflearn.training.task import Task
