@@ -66,9 +66,13 @@ def test_held_out_rows_are_never_trained_on(trainings, monkeypatch):
     assert sum(map(len, final)) == len(frozenset().union(*final))
 
 
-def test_scores_of_held_out_rows_are_those_of_the_network_of_their_fold(short):
-    task = make_task()
-    found = run_search(task).held_out
+@pytest.mark.parametrize("scaling", ["column", "common"])
+def test_scores_of_held_out_rows_are_those_of_the_network_of_their_fold(short, scaling):
+    factors = np.linspace(0.5, 3.0, 6).astype(np.float32)
+    task = replace(make_task(), input_factors={"common": factors})
+    request = SettingsRequest(settings=replace(RELU, scaling=scaling))
+    found = run_search(task, True, request=request).held_out
+    assert found.settings.scaling == scaling
     assert found.scores.shape == found.targets.shape
     # Targets are distinct numbers: they tell the rows.
     rows = [int(np.flatnonzero(task.targets[:, 0] == t)[0]) for t in found.targets[:, 0]]
