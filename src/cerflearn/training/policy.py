@@ -20,10 +20,6 @@ BATCH_SIZE = 256
 LEARNING_RATE = 0.02
 """Of Adam at its highest; it rises over 2 % of the steps and falls along half a cosine (suite)."""
 
-LARGEST_RATE_STEP = 1.0
-"""A step changes every weight: a projection of D inputs by up to the rate times sqrt(D) of its
-deviation; this bounds that product."""
-
 SECOND_DECAY = 0.99
 """Of Adam's second moments (suite)."""
 

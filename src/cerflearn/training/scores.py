@@ -136,36 +136,6 @@ def log_probabilities(
     return np.asarray(-np.logaddexp(0.0, -scaled), dtype=np.float64)
 
 
-def log_likelihood(
-    scores: Float64Array, targets: Float64Array, weights: Float64Array, kind: TargetKind
-) -> Float64Array:
-    r"""Return :math:`\ln p` of each row's targets, (n_samples,), at the best temperature.
-
-    It needs fewer rows than the accuracy to rank two models, and the scale of the scores, which
-    is fitted later, has no effect.
-
-    Parameters
-    ----------
-    scores, targets : ndarray of shape (n_samples, n_scores)
-        Of held-out rows; targets are 0 or 1.
-    weights : ndarray of shape (n_samples,)
-        Of the rows.
-    kind : {"binary", "multiclass", "multilabel"}
-        Of the targets.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Summed over labels.
-    """
-    factor = fit_inverse_temperature(scores, targets, weights, kind)
-    if kind == "multiclass":
-        found: Float64Array = np.sum(targets * log_probabilities(scores, factor, kind), axis=1)
-        return found
-    signed = np.where(targets > 0.5, scores, -scores)
-    return np.asarray(log_probabilities(signed, factor, kind).sum(axis=1), dtype=np.float64)
-
-
 def losses_of_rows(scores: Float64Array, targets: Float64Array, kind: TargetKind) -> Float64Array:
     """Loss (n_samples,) of each row's scores, see :data:`LOSSES`."""
     if kind == "multiclass":
