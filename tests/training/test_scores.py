@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from cerflearn.training.scores import (
+    LOSSES,
     fit_inverse_temperature,
-    log_likelihood,
     log_probabilities,
+    losses_of_rows,
     probabilities,
     score_targets,
 )
@@ -52,10 +53,14 @@ def test_the_temperature_of_scores_that_are_too_small_is_found(kind):
     assert fit_inverse_temperature(logits / 3.0, targets, weights, kind, grid) == 3.0
 
 
-def test_the_likelihood_of_several_labels_is_their_sum():
-    scores, targets = RNG.normal(size=(50, 3)), RNG.integers(2, size=(50, 3)).astype(float)
-    weights = np.full(50, 1 / 50)
-    factor = fit_inverse_temperature(scores, targets, weights, "multilabel")
-    proba = probabilities(scores, factor, "multilabel")
-    expected = np.log(np.where(targets > 0.5, proba, 1.0 - proba)).sum(axis=1)
-    assert log_likelihood(scores, targets, weights, "multilabel") == pytest.approx(expected)
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "multilabel", "regression"])
+def test_losses_of_rows_have_the_weighted_loss_as_their_mean(kind):
+    n_scores = 1 if kind == "binary" else 3
+    scores = RNG.normal(size=(40, n_scores))
+    targets = RNG.integers(2, size=(40, n_scores)).astype(float)
+    if kind == "multiclass":
+        targets = np.eye(3)[RNG.integers(3, size=40)]
+    weights = RNG.uniform(0.5, 1.5, size=40)
+    weights /= weights.sum()
+    expected = LOSSES[kind](scores, targets, weights)[0]
+    assert weights @ losses_of_rows(scores, targets, kind) == pytest.approx(expected)
