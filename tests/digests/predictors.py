@@ -157,12 +157,14 @@ CLASSIFIERS: dict[str, Callable[[], Outputs]] = {
     "classifier 7000 rows": lambda: classify(
         data.many_rows(7000, "classification"), macs=40, alpha=3e-4, **LEARNED
     ),
-    "classifier 21000 rows": lambda: classify(data.many_rows(21000, "classification"), macs=40),
+    "classifier 21000 rows": lambda: classify(
+        data.many_rows(21000, "classification"), macs=40, effort=0.2
+    ),
     "classifier 21000 rows two threads": lambda: classify(
-        data.many_rows(21000, "classification"), macs=40, n_jobs=2
+        data.many_rows(21000, "classification"), macs=40, effort=0.2, n_jobs=2
     ),
     "classifier mini-batches": lambda: classify(
-        data.many_values("classification"), macs=1000, **LEARNED
+        data.many_values("classification"), macs=1000, effort=0.05, **LEARNED
     ),
 }
 
@@ -199,9 +201,11 @@ REGRESSORS: dict[str, Callable[[], Outputs]] = {
     "regressor 7000 rows": lambda: regress(
         data.many_rows(7000, "regression"), macs=40, alpha=3e-4, **LEARNED
     ),
-    "regressor 21000 rows": lambda: regress(data.many_rows(21000, "regression"), macs=40),
+    "regressor 21000 rows": lambda: regress(
+        data.many_rows(21000, "regression"), macs=40, effort=0.2
+    ),
     "regressor mini-batches": lambda: regress(
-        data.many_values("regression"), macs=1000, early_stopping=False, **LEARNED
+        data.many_values("regression"), macs=1000, effort=0.05, early_stopping=False, **LEARNED
     ),
 }
 
