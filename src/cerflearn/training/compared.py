@@ -63,6 +63,8 @@ def _with_given(setting: TrainingSettings, request: SettingsRequest) -> Training
         for name in ("teacher", "alpha", "n_components")
         if (value := getattr(request, name)) is not None
     }
+    if request.n_components == 0:  # the linear part alone, whatever the features were
+        given |= {"linear_part": True, "activation": request.activation or "table"}
     if request.gamma is not None:
         given |= {"gamma": request.gamma, "scaling": "none"}
     return replace(setting, **given)

@@ -260,20 +260,24 @@ class Search:
     def _problem(self, fold: Fold, settings: TrainingSettings) -> Problem:
         key = (settings.teacher, settings.scaling)
         if key not in fold.problems:
-            fold.problems[key] = self._make_problem(fold.train, settings)
+            column = (settings.teacher, "column")
+            if column not in fold.problems:
+                fold.problems[column] = self._make_problem(fold.train, settings.teacher)
+            problem = fold.problems[column]
+            fold.problems[key] = _scaled_problem(problem, fold.train, settings)
         return fold.problems[key]
 
-    def _make_problem(self, task: Task, settings: TrainingSettings) -> Problem:
+    def _make_problem(self, task: Task, teacher: str) -> Problem:
+        """Rows with the targets of a teacher, with inputs scaled one by one."""
         rng = np.random.default_rng([self._seed, 1])
-        if settings.teacher == "labels":
+        if teacher == "labels":
             problem = labels_problem(task)
-        elif settings.teacher == "kernel":
+        elif teacher == "kernel":
             problem = distilled_problem(task, fit_kernel_teacher(task, rng), rng)
         else:
             assert self._options.fit_teacher is not None
             problem = distilled_problem(task, self._options.fit_teacher(task, rng), rng)
-        factors = task.input_factors.get(settings.scaling)
-        return problem if factors is None else replace(problem, X=problem.X * factors)
+        return problem
 
     def _train(
         self,
@@ -305,7 +309,7 @@ class Search:
         on the training rows, as all have the same size and penalty.
         """
         task, held_out = self._task, self._held_out
-        problem = self._make_problem(task, settings)
+        problem = _scaled_problem(self._make_problem(task, settings.teacher), task, settings)
         n_steps = self._n_steps(settings, task.n_samples, self._options.effort)
         if best is not None:
             settings = for_more_rows(settings, best.n_trained, task.n_samples)
@@ -344,6 +348,12 @@ def _efforts_of_brackets(effort: float) -> list[float]:
     n_brackets = 1 + int(np.floor(np.log2(max(effort, 1.0))))
     share = effort / 2.0 ** (n_brackets - 1)
     return [share * 2.0 ** max(0, bracket - 1) for bracket in range(n_brackets)]
+
+
+def _scaled_problem(problem: Problem, task: Task, settings: TrainingSettings) -> Problem:
+    """Problem with the inputs scaled as the settings say."""
+    factors = task.input_factors.get(settings.scaling)
+    return problem if factors is None else replace(problem, X=problem.X * factors)
 
 
 def _evenly_spaced(task: Task) -> Task:

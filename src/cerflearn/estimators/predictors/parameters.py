@@ -52,8 +52,7 @@ _SETTINGS: dict[str, Constraint] = {
     "n_knots": Whole("an integer from 2 to 1,000", at_least=2, at_most=1000),
     "n_bins": Whole("an integer from 2 to 65,536, or None", 2, 65_536, (None,)),
     "draw": Whole("0 or a positive integer", at_least=0),
-    "n_folds": Whole("0 or a positive integer", at_least=0),
-    "fold_steps": Whole("0 or a positive integer", at_least=0),
+    "n_resumed": Whole("0 or a positive integer", at_least=0),
 }
 
 
