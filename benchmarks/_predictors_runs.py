@@ -93,12 +93,13 @@ def perceptron(split: Split, macs: int, rate: float, tiny: bool) -> dict[str, An
 
 
 def training_time(split: Split, macs: int, tiny: bool) -> dict[str, Any]:
-    """Both fits in one run, one thread: ours, and a dense network of as many hidden units."""
+    """Both fits in one run, one thread: ours, and a dense network of as many MACs."""
     start = time.perf_counter()
     ours = CERFClassifier(macs=macs, random_state=0).fit(split.X_train, split.y_train)
     middle = time.perf_counter()
-    n_hidden = max(1, ours.feature_map_.masks.shape[1])
-    parameters = {"max_iter": 1000} if tiny else {}
+    per_unit = split.X_train.shape[1] + len(np.unique(split.y_train))
+    n_hidden = max(1, macs // per_unit)
+    parameters = {"max_iter": 5000} if tiny else {}
     rival = MLPClassifier((n_hidden,), random_state=0, **parameters)
     rival.fit(split.X_train, split.y_train)
     end = time.perf_counter()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -84,11 +85,14 @@ class SearchResult:
         It was trained with.
     held_out : HeldOutResult or None
         Of these settings; None if nothing was compared.
+    alpha : float
+        Penalty of the last training: weaker than that of the settings, as there are more rows.
     """
 
     network: TrainableNetwork
     settings: TrainingSettings
     held_out: HeldOutResult | None
+    alpha: float
 
 
 class Search:
@@ -128,20 +132,30 @@ class Search:
         if len(candidates) == 1:
             best = self._compare_with_none(candidates[0], needs_held_out=needs_held_out)
         else:
-            best = self._choose(candidates)
-        settings = candidates[0] if best is None else best.settings
-        network = self._train_on_all(settings, best)
+            best = self._choose([self._for_fewer_rows(c) for c in candidates])
+        settings = last = candidates[0] if best is None else best.settings
+        if best is not None:
+            last = for_more_rows(settings, best.n_trained, self._task.n_samples)
+        network = self._train_on_all(last, best)
         n_resumed = 0 if best is None else len(best.networks)
-        return SearchResult(network, replace(settings, n_resumed=n_resumed), best)
+        return SearchResult(network, replace(settings, n_resumed=n_resumed), best, last.alpha)
+
+    def _for_fewer_rows(self, settings: TrainingSettings) -> TrainingSettings:
+        """Return settings for the rows of a fold, if alpha was given for all rows."""
+        if self._options.request.alpha is None or self._options.request.settings is not None:
+            return settings
+        ratio = self._task.n_samples / self._folds[0].train.n_samples
+        return replace(settings, alpha=ratio * settings.alpha)
 
     def _compare_with_none(
         self, settings: TrainingSettings, *, needs_held_out: bool
     ) -> HeldOutResult | None:
         """Networks of the only settings in as many folds as these say, or as are needed."""
-        folds = self._folds()
+        folds = self._folds
         n_folds = settings.n_resumed or (len(folds) if needs_held_out else 0)
         if n_folds == 0:
             return None
+        settings = self._for_fewer_rows(settings)
         n_rows = folds[0].train.n_samples
         efforts = _efforts_of_brackets(self._options.effort)
         effort = efforts[min(settings.draw // _DRAWS_OF_BRACKET, len(efforts) - 1)]
@@ -162,7 +176,7 @@ class Search:
         return min(good, key=lambda result: (result.settings.complexity, result.mean))
 
     def _halve(self, candidates: list[TrainingSettings], effort: float) -> list[HeldOutResult]:
-        folds = self._folds()
+        folds = self._folds
         n_rows = folds[0].train.n_samples
         drawn = [replace(c, draw=c.draw + i) for i in range(policy.N_DRAWS) for c in candidates]
         chosen = drawn[: self._n_within(drawn, n_rows, 0, policy.FIRST_SHARE)]
@@ -199,6 +213,7 @@ class Search:
     def _n_steps(self, settings: TrainingSettings, n_rows: int, effort: float) -> int:
         return n_steps_for(settings, self._task.budget, self._n_usable, n_rows, effort)
 
+    @cached_property
     def _folds(self) -> list[Fold]:
         """Parts of at most ``SEARCH_ROWS`` rows, of which one is held out in each fold."""
         task = self._task
@@ -311,10 +326,6 @@ class Search:
         task, held_out = self._task, self._held_out
         problem = _scaled_problem(self._make_problem(task, settings.teacher), task, settings)
         n_steps = self._n_steps(settings, task.n_samples, self._options.effort)
-        if best is not None:
-            settings = for_more_rows(settings, best.n_trained, task.n_samples)
-            if self._options.request.alpha is not None:
-                settings = replace(settings, alpha=self._options.request.alpha)
 
         def progress(share: float, loss: float) -> None:
             self._say(f"{share:4.0%} of training, loss {loss:.5g}")

@@ -83,7 +83,7 @@ def test_every_head_classifies_within_the_budget(head):
 def test_probabilities_are_honest(head):
     X, y = load_breast_cancer(return_X_y=True)
     for data, labels in ((DIGITS, LABELS), (X, y)):
-        model = CERFClassifier(macs=400, head=head, effort=0.3, random_state=0)
+        model = CERFClassifier(macs=400, head=head, random_state=0)
         model.fit(data[:350], labels[:350])
         proba = model.predict_proba(data[350:])
         assert proba.sum(axis=1) == pytest.approx(1.0)
@@ -215,7 +215,9 @@ def test_class_weights_move_the_border():
 
 @pytest.mark.parametrize("group_size", [2, 8])
 def test_whole_groups_are_pruned_together(group_size):
-    model = quick(macs=400, n_components=16, group_size=group_size, features_per_mask=2)
+    model = quick(
+        macs=400, head="ridge", n_components=16, group_size=group_size, features_per_mask=2
+    )
     model.fit(DIGITS[TRAIN], LABELS[TRAIN])
     masks = model.feature_map_.masks
     groups = masks.reshape(-1, group_size, masks.shape[1])

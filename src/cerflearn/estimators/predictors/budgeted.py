@@ -92,7 +92,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         self.teacher_ = settings.teacher
         self.activation_ = settings.activation
         self.n_components_ = settings.n_components
-        self.alpha_ = settings.alpha if fitted.trains else "auto"
+        self.alpha_ = fitted.alpha if fitted.trains else "auto"
         self.gamma_ = fitted.gamma
         self.settings_ = asdict(settings)
 

@@ -63,6 +63,8 @@ class FittedNetwork:
         Of the inputs.
     gamma : float
         Coefficient of the kernel that frequencies were drawn with.
+    alpha : float
+        Penalty of the last training.
     """
 
     network: FeatureNetwork
@@ -72,6 +74,7 @@ class FittedNetwork:
     task: Task
     scaling: InputScaling
     gamma: float
+    alpha: float
 
     @property
     def trains(self) -> bool:
@@ -268,7 +271,7 @@ def _select(
     sizes = np.abs(network.frequencies) @ np.linalg.norm(network.head, axis=1)
     sizes *= input_deviations(task.X)
     shares = sizes / sizes.sum() if sizes.sum() > 0.0 else np.zeros(len(sizes))
-    return FittedNetwork(network, settings, None, shares, task, scaling, gamma)
+    return FittedNetwork(network, settings, None, shares, task, scaling, gamma, 0.0)
 
 
 def _best_scaling(
@@ -361,7 +364,9 @@ def _deployed(
         deployed = deployed.rescaled(factors)
     rows = np.linspace(0, len(inputs) - 1, min(len(inputs), IMPORTANCE_ROWS)).astype(np.int64)
     importances = input_importances(network, inputs[rows], input_deviations(inputs))
-    return FittedNetwork(deployed, settings, found.held_out, importances, task, scaling, gamma)
+    return FittedNetwork(
+        deployed, settings, found.held_out, importances, task, scaling, gamma, found.alpha
+    )
 
 
 def _check_finite(network: TrainableNetwork) -> None:
