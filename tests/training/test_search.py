@@ -15,32 +15,12 @@ from cerflearn.training.sizes import n_steps_for
 from cerflearn.training.trainer import train_network
 from training_samples import (
     RELU,
-    Trainings,
     by_kind,
-    compare_two,
     make_task,
     numbered,
     numbers,
     run_search,
 )
-
-
-@pytest.fixture
-def short(monkeypatch):
-    """Trainings of few steps."""
-    monkeypatch.setattr(policy, "STEPS_PER_ROOT", 5.0)
-
-
-@pytest.fixture
-def trainings(monkeypatch):
-    fake = Trainings()
-    monkeypatch.setattr(search, "train_network", fake)
-    return fake
-
-
-@pytest.fixture
-def two_candidates(monkeypatch):
-    compare_two(monkeypatch)
 
 
 def bits(network):

@@ -12,31 +12,11 @@ from cerflearn.training.search import scaled_inputs
 from cerflearn.training.settings import SettingsRequest
 from training_samples import (
     RELU,
-    Trainings,
-    compare_two,
     make_task,
     numbered,
     numbers,
     run_search,
 )
-
-
-@pytest.fixture
-def short(monkeypatch):
-    """Trainings of few steps."""
-    monkeypatch.setattr(policy, "STEPS_PER_ROOT", 5.0)
-
-
-@pytest.fixture
-def trainings(monkeypatch):
-    fake = Trainings()
-    monkeypatch.setattr(search, "train_network", fake)
-    return fake
-
-
-@pytest.fixture
-def two_candidates(monkeypatch):
-    compare_two(monkeypatch)
 
 
 def test_held_out_rows_are_never_trained_on(trainings, monkeypatch):
