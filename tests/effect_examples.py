@@ -202,7 +202,7 @@ SELECTED = {"learn": "selection"}
 SETTINGS: dict[str, Any] = {
     "activation": "cosine", "n_components": 4, "alpha": 1e-2, "teacher": "labels",
     "learn": "masks", "linear_part": False, "scaling": "column", "frequency_scale": 1.0,
-    "gamma": None, "n_knots": 17, "n_bins": None, "draw": 0, "n_resumed": 0,
+    "gamma": None, "n_knots": 17, "n_bins": None, "refit": None, "draw": 0, "n_resumed": 0,
 }  # fmt: skip
 TRAINED: dict[str, Any] = {
     "activation": "cosine", "learn": "masks", "teacher": "labels", "alpha": 1e-2, "effort": 0.1,

@@ -7,7 +7,8 @@ import numpy as np
 from cerflearn.training import policy, search
 from cerflearn.training.network import TrainableNetwork, padded_scores
 from cerflearn.training.pruning import Budget
-from cerflearn.training.search import Search, SearchOptions
+from cerflearn.training.search import Search
+from cerflearn.training.search_options import SearchOptions
 from cerflearn.training.settings import SettingsRequest, TrainingSettings
 from cerflearn.training.task import Problem, Task
 
@@ -190,3 +191,10 @@ def compare_two(monkeypatch):
     monkeypatch.setattr(search, "neighbours", lambda *_: [])
     monkeypatch.setattr(policy, "N_DRAWS", 1)
     monkeypatch.setattr(policy, "SURVIVORS", 1.0)
+    one_start(monkeypatch)
+
+
+def one_start(monkeypatch):
+    """Let every training have one start."""
+    for name in ("FOLD_STARTS", "LAST_STARTS"):
+        monkeypatch.setattr(policy, name, (0.0, 1))

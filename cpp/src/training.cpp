@@ -11,7 +11,7 @@ int64_t training_scratch(const NetworkLayout& net, int32_t batch_size) {
   const int64_t least = 4 * kBatchMultiple;  // what scores of many rows use
   const int64_t rows = std::max<int64_t>(batch_size, least);
   const int64_t width = (rows + kBatchMultiple - 1) / kBatchMultiple * kBatchMultiple;
-  const int64_t per_sample = int64_t(net.n_features) + 2 * int64_t(net.n_scores) + 2 +
+  const int64_t per_sample = int64_t(net.n_features) + 2 * int64_t(net.n_scores) + 3 +
                              net.n_components + net.padded_scores();
   return per_sample * width + net.n_parameters() + kBatchMultiple;
 }

@@ -77,7 +77,9 @@ def test_methods_that_read_few_inputs_use_small_budgets(found, method):
             # The masks of "auto" together read every input that varies: 13 of 16.
             assert "one feature costs 16 MACs" in row["note"]
         else:
-            assert row["macs"] > 0.75 * row["budget"]
+            # The linear part alone, 13 inputs times 3 scores, may be the best.
+            linear = row["size"] == 0 and row["macs"] <= 39
+            assert linear or row["macs"] > 0.75 * row["budget"]
 
 
 def test_linear_model_is_the_same_at_all_budgets_that_pay_for_it(found):

@@ -3,7 +3,7 @@
 import pytest
 
 from cerflearn.training import policy, search
-from training_samples import Trainings, compare_two
+from training_samples import Trainings, compare_two, one_start
 
 
 @pytest.fixture
@@ -14,6 +14,7 @@ def short(monkeypatch):
 
 @pytest.fixture
 def trainings(monkeypatch):
+    one_start(monkeypatch)
     fake = Trainings()
     monkeypatch.setattr(search, "train_network", fake)
     return fake

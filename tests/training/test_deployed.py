@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cerflearn.training.deployed import choose_bins, deploy, tabulate
+from cerflearn.training.deployed import deploy, tabulate
 from cerflearn.training.network import TABLE_END
-from cerflearn.training.policy import BIN_LOSS, N_BINS
 from cerflearn.training.start import set_moments
-from training_samples import make_network, make_task, random_network
+from training_samples import make_network, random_network
 
 
 def trained(kind, n_scores, n_rows=300, n_features=5):
@@ -89,38 +88,3 @@ def test_projections_beyond_the_span_have_the_first_or_last_bin():
     found = deployed.scores(np.array([[-50.0], [50.0]])) - network.parts()[5]
     table = deployed.tables[0, :, 0]
     assert found.ravel() == pytest.approx([table[0], table[-1]])
-
-
-def table_task(values, n_rows=4000):
-    """Task of one input whose best table is known, and its network."""
-    task = make_task(n_samples=n_rows, n_features=2)
-    network = make_network("table", [[1], [0]], [[0], [0]], n_knots=len(values))
-    network.parts()[0][:] = 1.0
-    network.parts()[5][:] = 0.0
-    network.tables()[0, :, 0] = values
-    set_moments(network, task.X, np.ones(n_rows, dtype=np.float32))
-    task.targets[:] = network.scores(task.X)
-    return task, network
-
-
-def loss_with(task, network, n_bins):
-    return task.loss(deploy(network, n_bins).scores(task.X))
-
-
-@pytest.mark.parametrize("n_turns", [0, 1, 2, 4, 16])
-def test_the_fewest_bins_that_lose_little_are_taken(n_turns):
-    values = np.linspace(-1.0, 1.0, 65) if n_turns == 0 else np.sin(np.arange(65) * n_turns * 0.1)
-    task, network = table_task(values)
-    constant = task.loss(np.broadcast_to(task.constant_scores(), task.targets.shape))
-    most = task.loss(network.scores(task.X).astype(float)) + BIN_LOSS * constant
-    good = [n for n in N_BINS if loss_with(task, network, n) <= most]
-    assert choose_bins(network, task, task.X) == (good[0] if good else N_BINS[-1])
-
-
-def test_sharp_tables_get_more_bins_than_smooth_ones():
-    found = []
-    for values in (np.linspace(0.0, 1.0, 65), np.tile([0.0, 1.0], 33)[:65]):
-        task, network = table_task(values)
-        found.append(choose_bins(network, task, task.X))
-    # Bins of 6 / 64 deviations have (6 / 64)^2 / 12 = .0007 of the variance of a straight line.
-    assert found == [64, N_BINS[-1]]

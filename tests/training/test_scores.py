@@ -11,6 +11,7 @@ from cerflearn.training.scores import (
     log_probabilities,
     losses_of_rows,
     probabilities,
+    score_bounds,
     score_targets,
 )
 
@@ -64,3 +65,10 @@ def test_losses_of_rows_have_the_weighted_loss_as_their_mean(kind):
     weights /= weights.sum()
     expected = LOSSES[kind](scores, targets, weights)[0]
     assert weights @ losses_of_rows(scores, targets, kind) == pytest.approx(expected)
+
+
+def test_bounds_are_the_range_and_a_tenth_and_constants_bound_nothing():
+    targets = np.array([[0.0, 5.0, -1e308], [10.0, 5.0, 1e308], [4.0, 5.0, 0.0]])
+    low, high = score_bounds(targets)
+    np.testing.assert_array_equal(low, [-1.0, -np.inf, -np.inf])
+    np.testing.assert_array_equal(high, [11.0, np.inf, np.inf])

@@ -9,9 +9,10 @@ import pytest
 
 from cerflearn.training import policy, search
 from cerflearn.training.compared import candidate_settings
-from cerflearn.training.search import HeldOutResult, Search
+from cerflearn.training.held_out import HeldOutResult, finalists_of
+from cerflearn.training.search import Search
 from cerflearn.training.settings import SettingsRequest, TrainingSettings
-from cerflearn.training.sizes import n_steps_for
+from cerflearn.training.sizes import n_steps_for, work_of
 from cerflearn.training.trainer import train_network
 from training_samples import (
     RELU,
@@ -80,7 +81,7 @@ def test_early_rounds_use_the_first_fold_and_fewer_steps(two_candidates, monkeyp
     assert len({rows for _, rows in seen[4:10]}) == 3
 
 
-def finalists_of(monkeypatch, task, effort, **options):
+def recorded_finalists(monkeypatch, task, effort, **options):
     found = []
     halve = Search._halve
 
@@ -97,7 +98,9 @@ def finalists_of(monkeypatch, task, effort, **options):
 
 def test_twice_the_effort_has_the_finalists_of_once_the_effort_and_more(short, monkeypatch):
     task = make_task(n_samples=80)
-    once, twice, four = (finalists_of(monkeypatch, task, effort) for effort in (1.0, 2.0, 4.0))
+    once, twice, four = (
+        recorded_finalists(monkeypatch, task, effort) for effort in (1.0, 2.0, 4.0)
+    )
     assert [len(found) for found in (once, twice, four)] == [1, 2, 3]
     for more in (twice, four):
         for expected, result in zip(once[0], more[0], strict=True):
@@ -200,7 +203,7 @@ def test_the_number_of_trainings_is_bounded_by_work(trainings, monkeypatch):
     assert few == 6 + 4 + 2
     assert few < usual < many
     candidates = len(candidate_settings(SettingsRequest(), make_task().budget, 6, 400))
-    assert many == policy.N_DRAWS * candidates + 24 + 9
+    assert many == policy.N_DRAWS * candidates + 24 + 12
 
 
 def test_the_search_is_reported(short):
@@ -209,3 +212,57 @@ def test_the_search_is_reported(short):
     assert any(str(found.settings.activation) in line and "held-out loss" in line for line in lines)
     assert any("100% of training" in line for line in lines)
     assert "starts" in lines[-1]
+
+
+def test_the_best_of_each_kind_becomes_a_finalist_if_it_may_be_the_best_of_all():
+    rng = np.random.default_rng(0)
+    base, noise = rng.uniform(size=400), rng.normal(size=400)
+    table, relu = TrainingSettings("table", 2, 0.1), TrainingSettings("relu", 2, 0.1)
+    others = [replace(table, draw=draw) for draw in (1, 2, 3)]
+    results = [result(base, table)] + [result(base + 1e-4, other) for other in others]
+    near = result(base + 0.02 * noise + 5e-4, relu)  # half a standard error of the difference
+    assert finalists_of([*results, near])[:2] == [table, relu]
+    far = result(base + 0.01, relu)
+    assert finalists_of([*results, far])[-1] == relu
+
+
+def test_variants_of_the_best_of_each_kind_are_compared(trainings, monkeypatch):
+    monkeypatch.setattr(policy, "WORK_PER_ROW", 1e12)
+    trainings.score = by_kind(1.0, 0.5)
+    run_search(numbered(n_samples=200))
+    scalings = {(c["settings"].activation, c["settings"].scaling) for c in trainings.calls}
+    assert {(kind, "robust") for kind in ("table", "cosine", "relu")} <= scalings
+
+
+def test_cheap_networks_have_several_starts_and_the_least_training_loss_decides(
+    trainings, two_candidates, monkeypatch
+):
+    monkeypatch.setattr(policy, "FOLD_STARTS", (1e12, 3))
+    monkeypatch.setattr(policy, "LAST_STARTS", (1e12, 5))
+    values = iter(np.linspace(1.0, 0.1, 200))
+    trainings.score = lambda *_: next(values)
+    task = numbered(n_samples=200)
+    task.targets[:] = 0.0
+    found = run_search(task)
+    n_folds = len(found.held_out.networks)
+    # Two rounds of two; two finalists; five new starts, and those of the folds.
+    assert len(trainings.calls) == 2 + 2 + 2 * n_folds * 3 + 5 + n_folds
+    # Scores fall with each training: the last start of each has the least loss.
+    scores = [call["network"].parts()[5][0] for call in trainings.calls]
+    firsts = 4 + 3 * n_folds * (found.settings.activation == "table")
+    expected = [scores[firsts + 3 * fold + 2] for fold in range(n_folds)]
+    assert [network.parts()[5][0] for network in found.held_out.networks] == expected
+    assert found.network.parts()[5][0] == min(scores)
+    numbers_of_starts = [call["start"] is None for call in trainings.calls[-5 - n_folds :]]
+    assert numbers_of_starts == [True] * 5 + [False] * n_folds
+
+
+def test_starts_are_as_many_as_there_is_work_for(trainings, monkeypatch):
+    def count(work):
+        monkeypatch.setattr(policy, "LAST_STARTS", (work, 20))
+        trainings.calls.clear()
+        run_search(numbered(), request=SettingsRequest(settings=RELU))
+        return len(trainings.calls)
+
+    one = policy.TRAINING_OVERHEAD + work_of(RELU, numbered().budget, 6, 120)
+    assert [count(work / 120) for work in (0.0, 1.5 * one, 3.5 * one, 1e3 * one)] == [1, 1, 3, 20]

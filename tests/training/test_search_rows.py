@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cerflearn.training import policy, search
-from cerflearn.training.search import scaled_inputs
 from cerflearn.training.settings import SettingsRequest
+from cerflearn.training.task import scaled_inputs
 from training_samples import (
     RELU,
     make_task,
@@ -159,9 +159,8 @@ def test_teachers_are_fitted_to_the_rows_of_their_fold(trainings):
         return lambda X: np.zeros((len(X), 1))
 
     settings = replace(RELU, teacher="estimator")
-    found = run_search(
-        numbered(), True, request=SettingsRequest(settings=settings), fit_teacher=fit_teacher
-    )
+    request = SettingsRequest(settings=settings)
+    found = run_search(numbered(), True, request=request, fit_teachers={"estimator": fit_teacher})
     assert found.settings.teacher == "estimator"
     assert [len(rows) for rows in fitted] == [90, 90, 90, 120]
     assert len(frozenset(fitted)) == 4

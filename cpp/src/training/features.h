@@ -1,6 +1,8 @@
 // Forward and backward pass of the features and the linear part over one batch.
 #pragma once
 
+#include <cstring>
+
 #include "kernels/cosine.h"
 #include "training/batch.h"
 #include "training/tables.h"
@@ -14,24 +16,28 @@ CERF_INLINE Vec<float> clamp(Vec<float> x, Vec<float> bound) {
   return x > -bound ? x : -bound;
 }
 
+CERF_INLINE float total_weight(const BatchMemory& m) {
+  Vec<float> total{};
+  for (int32_t s = 0; s < m.width; s += kLanes<float>) total += load<float>(m.weights + s);
+  return lane_sum(total);
+}
+
 // Running moments of a projection follow those of the batch, of values clamped to the span of a
 // table: few outliers must not squeeze all other rows into few bins.
-CERF_INLINE void update_moments(const float* z, const BatchMemory& m, float rate, float& mean,
-                                float& variance) {
-  Vec<float> total{}, sum{}, squares{};
+CERF_INLINE void update_moments(const float* z, const BatchMemory& m, float total, float rate,
+                                float& mean, float& variance) {
+  Vec<float> sum{}, squares{};
   const Vec<float> centre = broadcast<float>(mean);  // near the mean: no cancellation
   const Vec<float> bound = broadcast<float>(kTableEnd * __builtin_sqrtf(variance + kLeastVariance));
   for (int32_t s = 0; s < m.width; s += kLanes<float>) {
     const Vec<float> weight = load<float>(m.weights + s);
     const Vec<float> apart = clamp(load<float>(z + s) - centre, bound);
-    total += weight;
     sum += weight * apart;
     squares += weight * apart * apart;
   }
-  const float weight = lane_sum(total);
-  if (!(weight > 0.0f)) return;
-  const float shift = lane_sum(sum) / weight;
-  const float spread = lane_sum(squares) / weight - shift * shift;
+  if (!(total > 0.0f)) return;
+  const float shift = lane_sum(sum) / total;
+  const float spread = lane_sum(squares) / total - shift * shift;
   mean += rate * shift;
   variance += rate * ((spread > 0.0f ? spread : 0.0f) - variance);
 }
@@ -110,37 +116,37 @@ CERF_INLINE void feature_slopes(const NetworkLayout& net, const float* parameter
   }
   const float scale = parameters[net.scales_at() + k], offset = parameters[net.offsets_at() + k];
   const float inner = net.kind == FeatureKind::cosine ? scale : 1.0f;
+  float* features = m.by_row;  // free where features are no tables
   Vec<float> by_scale{}, by_offset{};
   for (int32_t s = 0; s < m.width; s += kLanes<float>) {
     const Vec<float> at = load<float>(y + s);
     Vec<float> feature, slope, pull{};
     activate<true>(net.kind, scale, offset, at, feature, slope);
-    for (int32_t o = 0; o < net.n_scores; o++) {
-      const Vec<float> by_score = load<float>(m.scores + int64_t(o) * m.width + s);
-      pull += by_score * broadcast<float>(head[o]);
-      gradient[o] += lane_sum(by_score * feature);
-    }
+    store<float>(features + s, feature);
+    for (int32_t o = 0; o < net.n_scores; o++)
+      pull += load<float>(m.scores + int64_t(o) * m.width + s) * broadcast<float>(head[o]);
     pull *= slope;
     by_scale += pull * at;
     by_offset += pull;
     store<float>(m.slopes + s, pull * broadcast<float>(inner));
   }
+  for (int32_t o = 0; o < net.n_scores; o++)
+    gradient[o] += dot(m.scores + int64_t(o) * m.width, features, m.width);
   if (net.kind == FeatureKind::cosine) m.gradient[net.scales_at() + k] += lane_sum(by_scale);
   m.gradient[net.offsets_at() + k] += lane_sum(by_offset);
 }
 
 // Derivative with respect to the raw projection: that of y = (z - mean) / deviation, in which mean
 // and deviation depend on all rows of the batch.
-CERF_INLINE void through_normalisation(const float* y, const BatchMemory& m, float variance) {
-  Vec<float> total{}, sum{}, along{};
+CERF_INLINE void through_normalisation(const float* y, const BatchMemory& m, float total,
+                                       float variance) {
+  Vec<float> sum{}, along{};
   for (int32_t s = 0; s < m.width; s += kLanes<float>) {
     const Vec<float> g = load<float>(m.slopes + s);
-    total += load<float>(m.weights + s);
     sum += g;
     along += g * load<float>(y + s);
   }
-  const float weight = lane_sum(total);
-  const float share = weight > 0.0f ? 1.0f / weight : 0.0f;
+  const float share = total > 0.0f ? 1.0f / total : 0.0f;
   const Vec<float> mean = broadcast<float>(lane_sum(sum) * share);
   const Vec<float> slope = broadcast<float>(lane_sum(along) * share);
   const Vec<float> factor = broadcast<float>(1.0f / __builtin_sqrtf(variance + kLeastVariance));
@@ -148,6 +154,14 @@ CERF_INLINE void through_normalisation(const float* y, const BatchMemory& m, flo
     const Vec<float> moved = load<float>(m.weights + s) * (mean + load<float>(y + s) * slope);
     store<float>(m.slopes + s, (load<float>(m.slopes + s) - moved) * factor);
   }
+}
+
+// slopes = derivative with respect to raw projection k; adds gradients of head, scale and offset.
+CERF_INLINE void projection_slopes(const NetworkLayout& net, const float* parameters,
+                                   const float* variances, float total, int32_t k,
+                                   const BatchMemory& m) {
+  feature_slopes(net, parameters, k, m);
+  through_normalisation(m.projections + int64_t(k) * m.width, m, total, variances[k]);
 }
 
 // by_row = rows of the transposed (O, width) array, zeros for padding; and the way back.
@@ -165,6 +179,31 @@ CERF_INLINE void from_rows(const BatchMemory& m, int32_t n_scores) {
   }
 }
 
+// Whether a feature reads the same inputs as the one before: true of all before pruning, where
+// inputs are few.
+CERF_INLINE bool reads_the_same(const NetworkLayout& net, int32_t k) {
+  const int64_t begin = net.pointers[k], n = net.pointers[k + 1] - begin;
+  const int64_t before = net.pointers[k - 1];
+  return begin - before == n && std::memcmp(net.inputs + begin, net.inputs + before,
+                                            static_cast<size_t>(n) * sizeof(int32_t)) == 0;
+}
+
+// Raw projections of all features.
+CERF_INLINE void project(const NetworkLayout& net, const BatchMemory& m, const float* parameters) {
+  for (int32_t k = 0; k < net.n_components; k++) {
+    float* z = m.projections + int64_t(k) * m.width;
+    const int64_t begin = net.pointers[k], n = net.pointers[k + 1] - begin;
+    if (k + 1 < net.n_components && reads_the_same(net, k + 1)) {
+      add_pair_of_products(m.inputs, m.width, net.inputs + begin, parameters + begin,
+                           parameters + begin + n, n, z, z + m.width);
+      k++;
+      continue;
+    }
+    for (int32_t s = 0; s < m.width; s++) z[s] = 0.0f;
+    add_products(m.inputs, m.width, net.inputs + begin, parameters + begin, n, z);
+  }
+}
+
 // Scores of the batch; with a rate above 0 the running moments are updated first.
 CERF_INLINE void forward(const NetworkLayout& net, const BatchMemory& m, const float* parameters,
                          float* means, float* variances, float moment_rate) {
@@ -179,13 +218,11 @@ CERF_INLINE void forward(const NetworkLayout& net, const BatchMemory& m, const f
   }
   const bool rows = net.kind == FeatureKind::table && m.padded > 1;
   if (rows) to_rows(m, net.n_scores);
+  project(net, m, parameters);
+  const float total = moment_rate > 0.0f ? total_weight(m) : 0.0f;
   for (int32_t k = 0; k < net.n_components; k++) {
     float* z = m.projections + int64_t(k) * m.width;
-    for (int32_t s = 0; s < m.width; s++) z[s] = 0.0f;
-    const int64_t begin = net.pointers[k];
-    add_products(m.inputs, m.width, net.inputs + begin, parameters + begin,
-                 net.pointers[k + 1] - begin, z);
-    if (moment_rate > 0.0f) update_moments(z, m, moment_rate, means[k], variances[k]);
+    if (moment_rate > 0.0f) update_moments(z, m, total, moment_rate, means[k], variances[k]);
     normalise(z, m.width, means[k], variances[k]);
     add_feature(net, parameters, k, m);
   }
@@ -205,12 +242,20 @@ CERF_INLINE void backward(const NetworkLayout& net, const BatchMemory& m, const 
     add_dots(m.inputs, m.width, net.linear_inputs + begin, net.linear_pointers[o + 1] - begin,
              slopes, m.gradient + net.linear_at() + begin);
   }
+  const float total = total_weight(m);
+  BatchMemory next = m;
+  next.slopes = m.next_slopes;
   for (int32_t k = 0; k < net.n_components; k++) {
-    feature_slopes(net, parameters, k, m);
-    through_normalisation(m.projections + int64_t(k) * m.width, m, variances[k]);
-    const int64_t begin = net.pointers[k];
-    add_dots(m.inputs, m.width, net.inputs + begin, net.pointers[k + 1] - begin, m.slopes,
-             m.gradient + begin);
+    const int64_t begin = net.pointers[k], n = net.pointers[k + 1] - begin;
+    float* gradient = m.gradient + begin;
+    projection_slopes(net, parameters, variances, total, k, m);
+    if (k + 1 < net.n_components && reads_the_same(net, k + 1)) {
+      projection_slopes(net, parameters, variances, total, ++k, next);
+      add_pairs_of_dots(m.inputs, m.width, net.inputs + begin, n, m.slopes, next.slopes, gradient,
+                        gradient + n);
+      continue;
+    }
+    add_dots(m.inputs, m.width, net.inputs + begin, n, m.slopes, gradient);
   }
 }
 

@@ -20,7 +20,14 @@ from cerflearn.features.base import (
     projections_for,
     runs_of,
 )
-from cerflearn.features.cost import Cost, StoredArray, masked_macs, stored_cost
+from cerflearn.features.cost import (
+    Cost,
+    StoredArray,
+    compressed_array,
+    masked_macs,
+    stored_bytes,
+    stored_cost,
+)
 from cerflearn.features.masks import MaskSet, mask_scale
 from cerflearn.spectral import Cauchy, Gaussian, Laplace, SpectralLaw, StudentT
 
@@ -165,14 +172,20 @@ class MaskedMap(FeatureMap):
     def stored_array(self) -> StoredArray:
         """Sizes of what a deployed model stores of the frequencies.
 
-        Nothing beside them if every projection reads every input; the projections of masks are
-        listed only if some mask has several.
+        Nothing beside them if every projection reads every input. Else a list of inputs for each
+        mask and one of the projections of masks, or a list of inputs for each projection: what has
+        fewer bytes.
         """
-        if len(self.values) == self.n_inputs * self.n_projections:
-            return StoredArray(len(self.values))
-        n_lists = 2 if self.n_masks < self.n_projections else 1
-        n_pointers = n_lists * len(self.mask_pointers)
-        return StoredArray(len(self.values), len(self.mask_inputs), n_pointers)
+        n_values = len(self.values)
+        apart = compressed_array(n_values, self.n_projections, self.n_inputs)
+        if self.n_masks == self.n_projections or apart.n_indices == 0:
+            return apart
+        shared = StoredArray(n_values, len(self.mask_inputs), 2 * len(self.mask_pointers))
+
+        def n_bytes(array: StoredArray) -> int:
+            return stored_bytes("float32", n_features=self.n_inputs, arrays=[array], n_biases=0)
+
+        return min(apart, shared, key=n_bytes)
 
 
 def _layout(

@@ -9,7 +9,13 @@ from cerflearn.training import policy
 from cerflearn.training.network import Activation
 from cerflearn.training.pruning import Budget
 from cerflearn.training.settings import Learn, SettingsRequest, TrainingSettings
-from cerflearn.training.sizes import n_components_for, n_knots_for, usual_inputs
+from cerflearn.training.sizes import (
+    boosting_rounds_for,
+    n_components_for,
+    n_knots_for,
+    usual_inputs,
+)
+from cerflearn.training.task import Task
 
 
 def candidate_settings(
@@ -63,11 +69,27 @@ def _with_given(setting: TrainingSettings, request: SettingsRequest) -> Training
         for name in ("teacher", "alpha", "n_components")
         if (value := getattr(request, name)) is not None
     }
+    if request.teacher not in (None, "labels"):
+        given["refit"] = 0.0  # what is asked for is the teacher's function
     if request.n_components == 0:  # the linear part alone, whatever the features were
         given |= {"linear_part": True, "activation": request.activation or "table"}
     if request.gamma is not None:
         given |= {"gamma": request.gamma, "scaling": "none"}
     return replace(setting, **given)
+
+
+def compared_teachers(task: Task) -> tuple[str, ...]:
+    """Name the teachers that labels are compared with.
+
+    None if settings are compared on a part of the rows only: what a teacher adds to labels depends
+    on their number. Boosted trees where they are fitted fast enough.
+    """
+    if task.n_samples > policy.SEARCH_ROWS:
+        return ()
+    rounds = boosting_rounds_for(task.n_samples, int(task.usable.sum()), task.n_scores)
+    if task.kind == "multilabel" or rounds < policy.BOOSTING_ROUNDS[0]:
+        return ("kernel",)
+    return ("kernel", "boosting")
 
 
 def for_more_rows(settings: TrainingSettings, n_compared: int, n_samples: int) -> TrainingSettings:
@@ -96,5 +118,5 @@ def neighbours(setting: TrainingSettings, request: SettingsRequest) -> list[Trai
     if setting.n_bins is not None:
         found.append(replace(setting, n_bins=setting.n_bins // 2))
     if request.teacher is None and setting.teacher == "labels":
-        found.append(replace(setting, teacher="kernel"))
+        found += [replace(setting, teacher=teacher) for teacher in request.teachers]
     return found

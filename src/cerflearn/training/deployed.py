@@ -1,18 +1,34 @@
-r"""A trained network as it is deployed: moments folded into frequencies, tables in bins."""
+r"""A trained network as it is deployed: moments folded into frequencies, tables in bins.
+
+A table is trained as a piecewise linear function on few knots while its projection moves. Once the
+projection stands, the values T of its bins enter the scores linearly, and are fitted again:
+
+.. math:: \min_T \; \frac1N \sum_n \ell\Big(s_n + \sum_k T_{k, j_k(x_n)}, t_n\Big)
+          + \frac12 \Big(\frac mN + \frac \alpha B\Big) |T - T_0|^2
+
+from the trained values :math:`T_0`, which weigh as much as m rows, with B bins a table and the
+penalty :math:`\alpha` of training. Bins can then follow functions that jump, which knots cannot.
+Number of bins and m are chosen on held-out rows.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
 
-from cerflearn._typing import BoolArray, Float64Array, FloatArray
+from cerflearn._typing import BoolArray, Float64Array, FloatArray, IntArray
+from cerflearn.training import policy
+from cerflearn.training.held_out import HeldOutResult
 from cerflearn.training.network import TABLE_END, Activation, Float32Array, TrainableNetwork
-from cerflearn.training.policy import BIN_LOSS, N_BINS
+from cerflearn.training.scores import LOSSES
+from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.task import Task
 
 _SCORED_ROWS = 4096  # whose features are stored at once
-_BINNED_ROWS = 20_000  # on which numbers of bins are compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,11 +96,16 @@ class FeatureNetwork:
         scores: Float64Array = X @ self.linear + self.bias
         if self.activation != "table":
             return scores + self.features(X) @ self.head
-        n_bins = self.tables.shape[1]
-        bins = np.clip(np.floor(X @ self.frequencies + self.offsets), 0, n_bins - 1).astype(int)
+        bins = self.bins(X)
         for k, table in enumerate(self.tables):
             scores += table[bins[:, k]]
         return scores
+
+    def bins(self, X: FloatArray) -> IntArray:
+        """Bin (n_samples, n_tables) of each table."""
+        last = self.tables.shape[1] - 1
+        places = np.floor(X @ self.frequencies + self.offsets)
+        return np.clip(places, 0, last).astype(np.int64)
 
 
 def deploy(network: TrainableNetwork, n_bins: int) -> FeatureNetwork:
@@ -139,28 +160,141 @@ def tabulate(knots: Float64Array, n_bins: int) -> Float64Array:
     return values
 
 
-def choose_bins(network: TrainableNetwork, task: Task, X: Float32Array) -> int:
-    """Fewest bins with which tables lose little on the training rows.
+def deploy_fitted(
+    network: TrainableNetwork, settings: TrainingSettings, task: Task, X: Float32Array
+) -> FeatureNetwork:
+    """Deploy a network; tables in bins that are fitted to a task, as the settings say.
 
     Parameters
     ----------
     network : TrainableNetwork
-        Of tables, trained.
+        Trained.
+    settings : TrainingSettings
+        With a number of bins, if features are tables.
     task : Task
-        Training rows; evenly spaced ones of many.
+        Training rows.
     X : ndarray of shape (n_samples, n_features), float32
         Their inputs, scaled as the network has seen them.
 
     Returns
     -------
-    int
-        One of :data:`~cerflearn.training.policy.N_BINS`.
+    FeatureNetwork
+        In double precision.
     """
-    rows = np.linspace(0, len(X) - 1, min(len(X), _BINNED_ROWS)).astype(np.int64)
-    part, inputs = task.rows(rows), np.ascontiguousarray(X[rows])
-    constant = part.loss(np.broadcast_to(part.constant_scores(), part.targets.shape))
-    most = part.loss(network.scores(inputs).astype(np.float64)) + BIN_LOSS * constant
-    for n_bins in N_BINS:
-        if part.loss(deploy(network, n_bins).scores(inputs)) <= most:
-            return n_bins
-    return N_BINS[-1]
+    deployed = deploy(network, settings.n_bins or 2)
+    if not settings.refit or len(deployed.tables) == 0:
+        return deployed
+    penalty = settings.refit / task.n_samples + settings.alpha / deployed.tables.shape[1]
+    return replace(deployed, tables=fit_tables(deployed, task, X, penalty))
+
+
+def fit_tables(
+    network: FeatureNetwork, task: Task, X: Float32Array, penalty: float
+) -> Float64Array:
+    """Fit the values of tables to the targets, see above.
+
+    Parameters
+    ----------
+    network : FeatureNetwork
+        Of tables, whose values are the prior.
+    task : Task
+        Training rows.
+    X : ndarray of shape (n_samples, n_features), float32
+        Their scaled inputs.
+    penalty : float
+        Of changes, beside the mean loss.
+
+    Returns
+    -------
+    ndarray of shape (n_tables, n_bins, n_scores)
+        The values.
+    """
+    chosen, fixed = bin_indicators(network, X), X @ network.linear + network.bias
+    transposed = csr_array(chosen.T)
+    prior = network.tables.reshape(-1, network.n_scores)
+    fixed = fixed + chosen @ prior
+    loss = LOSSES[task.kind]
+
+    def objective(flat: Float64Array) -> tuple[float, Float64Array]:
+        change = flat.reshape(prior.shape)
+        value, slopes = loss(fixed + chosen @ change, task.targets, task.weights)
+        gradient = transposed @ slopes + penalty * change
+        return value + 0.5 * penalty * float(flat @ flat), gradient.ravel()
+
+    options = {"maxiter": policy.REFIT_STEPS, "maxfun": 2 * policy.REFIT_STEPS}
+    found = minimize(objective, np.zeros(prior.size), jac=True, method="L-BFGS-B", options=options)
+    values: Float64Array = (prior + found.x.reshape(prior.shape)).reshape(network.tables.shape)
+    return values
+
+
+def bin_indicators(network: FeatureNetwork, X: Float32Array) -> csr_array:
+    """Matrix (n_samples, n_tables * n_bins) with a one for the bin of each table, sparse."""
+    n_tables, n_bins, _ = network.tables.shape
+    columns = network.bins(X) + n_bins * np.arange(n_tables)
+    pointers = n_tables * np.arange(len(X) + 1)
+    ones = np.ones(columns.size)
+    return csr_array((ones, columns.ravel(), pointers), shape=(len(X), n_tables * n_bins))
+
+
+def first_bins(settings: TrainingSettings, n_scores: int, n_samples: int) -> TrainingSettings:
+    """Return settings that tables are compared with, before their bins are chosen.
+
+    Values are fitted only where that takes a small part of the work of a search.
+    """
+    n_bins = policy.FIRST_BINS if settings.n_bins is None else settings.n_bins
+    refit = settings.refit
+    if refit is None:
+        refit = (
+            policy.REFITS[1]
+            if _is_fitted_fast(settings.n_components * n_scores, n_samples)
+            else 0.0
+        )
+    return replace(settings, n_bins=n_bins, refit=refit)
+
+
+def _is_fitted_fast(n_values: int, n_samples: int) -> bool:
+    work = 2.0 * policy.REFIT_STEPS * n_values
+    return work <= policy.REFIT_WORK_PER_ROW and n_samples <= policy.SEARCH_ROWS
+
+
+def choose_bins(
+    settings: TrainingSettings,
+    evaluate: Callable[[TrainingSettings], HeldOutResult],
+    n_scores: int,
+    n_samples: int,
+    constant_loss: float,
+) -> HeldOutResult:
+    """Choose how tables are deployed, on held-out rows.
+
+    First how much the trained values weigh, then the fewest bins that lose little.
+
+    Parameters
+    ----------
+    settings : TrainingSettings
+        Of tables; a number of bins that they have is kept.
+    evaluate : callable
+        Held-out result of settings with given bins.
+    n_scores : int
+        Of a network.
+    n_samples : int
+        Rows of the last training.
+    constant_loss : float
+        Of constant scores on the held-out rows.
+
+    Returns
+    -------
+    HeldOutResult
+        Of the chosen bins.
+    """
+    first = first_bins(settings, n_scores, n_samples)
+    refits = policy.REFITS if settings.refit is None and first.refit else (first.refit,)
+    results = [evaluate(replace(first, refit=refit)) for refit in refits]
+    best = min(results, key=lambda result: result.mean)
+    if settings.n_bins is not None:
+        return best
+    by_bins = {
+        n_bins: best if n_bins == first.n_bins else evaluate(replace(best.settings, n_bins=n_bins))
+        for n_bins in policy.N_BINS
+    }
+    most = min(result.mean for result in by_bins.values()) + policy.BIN_LOSS * constant_loss
+    return next(result for result in by_bins.values() if result.mean <= most)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -45,8 +46,8 @@ class HeldOutResult:
         mean = float(self.weights @ self.losses / self.weights.sum())
         return mean if np.isfinite(mean) else np.inf
 
-    def is_as_good_as(self, other: HeldOutResult) -> bool:
-        """Return whether the loss is at most a part of a paired standard error higher.
+    def is_as_good_as(self, other: HeldOutResult, n_errors: float = policy.SIMPLER_WITHIN) -> bool:
+        """Return whether the loss is at most so many paired standard errors higher.
 
         Of results of different numbers of folds, the first ones, which both have, are compared.
         """
@@ -55,7 +56,7 @@ class HeldOutResult:
         difference = self.losses[:n] - other.losses[:n]
         mean = float(share @ difference)
         error = float(np.sqrt(share**2 @ np.square(difference - mean)))
-        return mean <= policy.SIMPLER_WITHIN * error
+        return mean <= n_errors * error
 
 
 @dataclass(eq=False)
@@ -65,3 +66,29 @@ class Fold:
     train: Task
     test: Task
     problems: dict[tuple[str, str], Problem] = field(default_factory=dict)
+
+
+def best_of_kinds(ranked: Sequence[TrainingSettings]) -> list[TrainingSettings]:
+    """First of each kind of features, in their order."""
+    return list({settings.kind: settings for settings in reversed(ranked)}.values())[::-1]
+
+
+def finalists_of(results: Sequence[HeldOutResult]) -> list[TrainingSettings]:
+    """List settings in the order in which they become finalists.
+
+    First the best of each kind that may be as good as the best of all, then the others.
+    """
+    ranked = ranked_settings(results)
+    by_settings = {result.settings: result for result in results}
+    best = by_settings[ranked[0]]
+    leaders = [
+        settings
+        for settings in best_of_kinds(ranked)
+        if by_settings[settings].is_as_good_as(best, policy.FINALISTS_WITHIN)
+    ]
+    return list(dict.fromkeys([*leaders, *ranked]))
+
+
+def ranked_settings(results: Sequence[HeldOutResult]) -> list[TrainingSettings]:
+    """List settings in the order of their held-out losses."""
+    return [result.settings for result in sorted(results, key=lambda result: result.mean)]

@@ -11,6 +11,7 @@ functions of :math:`y_k`, one for each score.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -28,6 +29,8 @@ Int32Array: TypeAlias = NDArray[np.int32]
 
 Activation: TypeAlias = Literal["cosine", "relu", "table"]
 """What a feature does with its projection."""
+
+_DENSE_WEIGHTS = 2**16  # up to which a dense product is faster
 
 TABLE_END = 3.0
 """Tables cover projections of up to so many deviations; beyond, they are constant."""
@@ -95,15 +98,17 @@ class TrainableNetwork:
         """Operations of one row: an entry each, a score of each feature, the linear part."""
         return len(self.inputs) + self.n_components * self.n_scores + len(self.linear_inputs)
 
-    def ends(self) -> IntArray:
+    def ends(self) -> list[int]:
         """Where weights, scales, offsets, heads and linear part end in the parameters."""
         K = self.n_components
         sizes = [len(self.inputs), K, K, K * self.head_size, len(self.linear_inputs)]
-        return np.cumsum(sizes)
+        return list(accumulate(sizes))
 
     def parts(self, values: Float32Array | None = None) -> list[Float32Array]:
         """Return views of weights, scales, offsets, heads (K, head_size), linear part and bias."""
-        found = np.split(self.parameters if values is None else values, self.ends())
+        array = self.parameters if values is None else values
+        bounds = [0, *self.ends(), len(array)]
+        found = [array[start:end] for start, end in pairwise(bounds)]
         found[3] = found[3].reshape(self.n_components, self.head_size)
         return found
 
@@ -124,6 +129,14 @@ class TrainableNetwork:
         """Weights (n_features, n_components), sparse."""
         shape = (self.n_features, self.n_components)
         return csc_array((self.parts()[0], self.inputs, self.pointers), shape=shape)
+
+    def projections(self, X: Float32Array) -> Float32Array:
+        """Weighted sums (n_samples, n_components) of the inputs, before they are normalised."""
+        if self.n_features * self.n_components > _DENSE_WEIGHTS:
+            return np.asarray(X @ self.weight_matrix())
+        weights = np.zeros((self.n_features, self.n_components), dtype=np.float32)
+        weights[self.inputs, self.features_of_entries()] = self.parts()[0]
+        return X @ weights
 
     def native(self) -> _native.TrainingNetwork:
         """Native object over these arrays."""

@@ -62,12 +62,20 @@ WEIGHT_SHARE, SCALE_SHARE, LINEAR_SHARE, CURVATURE = 0.1, 0.2, 0.1, 4.0
 """Penalties of weights, scales of cosines, the linear part and second differences of tables, for
 one unit of that of the heads (suite)."""
 
-N_BINS = (32, 64, 128, 256)
-"""Numbers of bins that a deployed table may have."""
+N_BINS, FIRST_BINS = (16, 32, 64, 128, 256), 128
+"""Numbers of bins that a deployed table may have; that with which finalists are compared."""
 
-BIN_LOSS = 0.001
-"""Share of the loss of constant scores that bins may add on the training rows to the loss of
-interpolated tables: the fewest bins are taken, or the most if all add more."""
+BIN_LOSS = 0.002
+"""Share of the loss of constant scores that fewer bins may add on held-out rows: the fewest are
+taken."""
+
+REFITS = (0.0, 30.0, 3.0)
+"""Rows that trained values of tables weigh as much as when bins are fitted to the targets; 0: they
+are not. With 30, airfoil at 20 operations rises from 84.8 to 87.6, parkinsons from 80.2 to 92.8,
+and no set falls by more than half a point (suite)."""
+
+REFIT_STEPS, REFIT_WORK_PER_ROW = 30, 5e4
+"""Steps of L-BFGS, and multiply-adds for each row, at most, of one such fit."""
 
 BINS_WITHIN_BYTES = 64
 """Bins of a table where bytes are bounded; half and twice as many are compared later."""
@@ -107,18 +115,36 @@ SURVIVORS = 1 / 4
 N_DRAWS = 2
 """Random starts of each candidate in the first round, at most (small networks depend on them)."""
 
-COUNTS = ((6, 10**6), (4, 24), (2, 3), (1, 9))
+COUNTS = ((6, 10**6), (4, 24), (2, 4), (1, 12))
 """Fewest and most candidates of the three rounds, and trainings of the finalists in all folds."""
+
+FOLD_STARTS, LAST_STARTS = (8e5, 5), (3e6, 20)
+"""Multiply-adds for each row that starts of one finalist in one fold, and of the last training, may
+take; and most starts. With 16 instead of one, tables of 16 operations gain up to 6 points (suite).
+"""
 
 RESUMED_STEPS, RESUMED_RATE = 1 / 3, 0.5
 """Shares of steps and rate with which a network of a part of the rows is trained on with all."""
 
-WORK_PER_ROW = 1e7
-"""Multiply-adds of each round at effort 1 for each row that settings are compared on: about two
-seconds of one core for 2,000 rows. It bounds the number of candidates."""
+WORK_PER_ROW = 6.5e6
+"""Multiply-adds of each round at effort 1 for each row that settings are compared on: about a
+second of one core for 2,000 rows. It bounds the number of candidates."""
 
 TRAINING_OVERHEAD = 5e7
 """Of one training beside its multiply-adds, in the same unit: about 5 ms."""
+
+BOOSTING_ROUNDS = (25, 100)
+"""Fewest and most rounds of boosted trees as teacher; with fewer they are not compared (suite)."""
+
+BOOSTING_SHARE = 0.25
+"""Of the work of a round of the search that one fit of boosted trees may take."""
+
+TREE_WORK, TREE_INPUT_WORK, TREE_ROW_WORK = 6e6, 4e5, 55.0
+"""Of one tree of 31 leaves, in multiply-adds of the trainer that take as long: for the tree, for
+each input, and for each input and row (scikit-learn's histogram trees, 64 bins)."""
+
+FINALISTS_WITHIN = 2.0
+"""Paired standard errors within which the best of a kind of features becomes a finalist."""
 
 SIMPLER_WITHIN = 0.25
 """Paired standard errors within which the simpler of two candidates is taken (suite)."""

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
 from cerflearn._typing import BoolArray, Float64Array, IntArray
 from cerflearn.training.network import TABLE_END, Float32Array, TrainableNetwork
+
+Counts = TypeVar("Counts", int, IntArray)
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Budget:
         """Most inputs of a network with so many features."""
         return self.macs - n_components * self.n_scores
 
-    def operations(self, n_entries: int, n_components: int, n_linear: int) -> int:
+    def operations(self, n_entries: Counts, n_components: Counts, n_linear: Counts) -> Counts:
         """Operations of one row: an entry each, the scores of each feature."""
         return n_entries + n_components * self.n_scores + n_linear
 
@@ -66,7 +69,7 @@ def feature_values(network: TrainableNetwork, X: Float32Array) -> Float64Array:
     """Deviation (n_components,) of the scores that each feature adds, over rows of X."""
     if network.n_components == 0:
         return np.zeros(0)
-    y = (X @ network.weight_matrix() - network.means) / np.sqrt(network.variances + 1e-8)
+    y = (network.projections(X) - network.means) / np.sqrt(network.variances + 1e-8)
     _, scales, offsets, heads, _, _ = network.parts()
     if network.kind == "cosine":
         features = np.cos(scales * y + offsets)
@@ -78,17 +81,31 @@ def feature_values(network: TrainableNetwork, X: Float32Array) -> Float64Array:
 
 
 def _table_deviations(network: TrainableNetwork, y: Float32Array) -> Float64Array:
-    """Measure the deviation over rows of interpolated tables, summed in squares over scores."""
-    tables, n_knots = network.tables(), network.n_knots
+    r"""Measure the deviation over rows of interpolated tables, summed in squares over scores.
+
+    A value is :math:`\sum_j h_j(y) t_j` with hat functions h, of which two neighbours are not zero:
+    its variance follows from their first and second moments, whatever the number of scores.
+    """
+    K, n_knots, n = network.n_components, network.n_knots, len(y)
     u = np.clip((y + TABLE_END) * ((n_knots - 1) / (2.0 * TABLE_END)), 0.0, n_knots - 1.001)
     index = u.astype(np.int64)
-    share = (u - index).astype(np.float32)
-    found = np.empty(network.n_components)
-    for k, table in enumerate(tables):
-        low, part = table[index[:, k]], share[:, k, None]
-        values = low + part * (table[index[:, k] + 1] - low)
-        found[k] = np.sqrt(values.var(axis=0).sum())
-    return found
+    share = (u - index).ravel()
+    at = (index + n_knots * np.arange(K)).ravel()
+
+    def sums(values: Float32Array, shift: int = 0) -> Float64Array:
+        found = np.bincount(at + shift, weights=values, minlength=K * n_knots + 1)
+        return found[: K * n_knots].reshape(K, n_knots, 1) / n
+
+    rest = 1.0 - share
+    mean = sums(rest) + sums(share, 1)
+    square = sums(rest * rest) + sums(share * share, 1)
+    product = sums(rest * share)  # of a knot and the next
+    tables = network.tables().astype(np.float64)
+    first = (mean * tables).sum(axis=1)
+    second = (square * np.square(tables)).sum(axis=1)
+    second += 2.0 * (product[:, :-1] * tables[:, :-1] * tables[:, 1:]).sum(axis=1)
+    variance = np.maximum(second - np.square(first), 0.0).sum(axis=1)
+    return np.asarray(np.sqrt(variance), dtype=np.float64)
 
 
 def entry_importances(
@@ -151,23 +168,26 @@ def prune(
         return network
     entries, linear = entry_importances(network, X, deviations)
     block, group_of, sizes, block_importance = _blocks(network, entries, budget)
-    left = np.bincount(group_of, minlength=1)  # blocks that a group of features reads
     width, K = budget.features_per_mask, network.n_components
     n_blocks = len(block_importance)
     order = np.argsort(np.concatenate([block_importance, linear]), kind="stable")
+    is_block = order < n_blocks
+    blocks = order[is_block]
+    dropped_entries, last_of_group = np.zeros(len(order), dtype=np.int64), np.zeros(len(order))
+    dropped_entries[is_block] = sizes[blocks]
+    # A group of features is gone with the last of its blocks.
+    groups, first_from_end = np.unique(group_of[blocks][::-1], return_index=True)
+    place = np.flatnonzero(is_block)[len(blocks) - 1 - first_from_end]
+    last_of_group[place] = np.minimum(width, K - groups * width)
+    left = [
+        count - np.cumsum(dropped).astype(np.int64)
+        for count, dropped in zip(counts, (dropped_entries, last_of_group, ~is_block), strict=True)
+    ]
+    n_dropped = 1 + int(np.argmax(budget.operations(*left) <= macs))
+    while not admitted([int(part[n_dropped - 1]) for part in left]) and n_dropped < len(order):
+        n_dropped += 1  # too many bytes
     dropped = np.zeros(len(order), dtype=np.bool_)
-    for item in order:
-        dropped[item] = True
-        if item >= n_blocks:
-            counts[2] -= 1
-        else:
-            group = group_of[item]
-            left[group] -= 1
-            counts[0] -= int(sizes[item])
-            if left[group] == 0:
-                counts[1] -= min(width, K - group * width)
-        if admitted(counts):
-            break
+    dropped[order[:n_dropped]] = True
     return network.pruned(~dropped[:n_blocks][block], ~dropped[n_blocks:])
 
 
@@ -223,6 +243,9 @@ def _blocks(
     The importance of a block is the root mean square of its entries.
     """
     group_of = network.features_of_entries() // budget.features_per_mask
+    if budget.group_size == budget.features_per_mask == 1:  # each entry is a block
+        n = len(entries)
+        return np.arange(n), group_of, np.ones(n, dtype=np.int64), entries
     n_inputs = -(-network.n_features // budget.group_size)
     key = group_of * n_inputs + network.inputs // budget.group_size
     keys, block, sizes = np.unique(key, return_inverse=True, return_counts=True)

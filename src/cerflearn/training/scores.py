@@ -24,6 +24,7 @@ Loss = Callable[[FloatArray, FloatArray, FloatArray], tuple[float, FloatArray]]
 """``loss(scores, targets, weights)`` gives the value and its gradient in the scores."""
 
 _LOG_BOUNDS = (-3.0, 5.0)  # of the logarithm of the inverse temperature
+_BOUNDS_MARGIN = 0.1  # beyond the range of training targets, as a share of it
 _LARGEST_LOG_ODDS = 500.0  # exp of more overflows
 
 
@@ -71,6 +72,18 @@ LOSSES: dict[TargetKind, Loss] = {
     "regression": squared_error,
 }
 """Loss of each kind of targets."""
+
+
+def score_bounds(targets: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Return bounds (n_scores,) of predicted numbers: the range of the targets, a tenth wider.
+
+    Rows far from all training rows may get any score from a linear part, while few targets lie
+    outside the range of the others. Constant targets bound nothing.
+    """
+    low, high = targets.min(axis=0), targets.max(axis=0)
+    with np.errstate(over="ignore"):
+        margin = np.where(high > low, _BOUNDS_MARGIN * (high - low), np.inf)
+    return low - margin, high + margin
 
 
 def score_targets(targets: Float64Array, kind: TargetKind) -> Float64Array:

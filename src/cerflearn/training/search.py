@@ -8,91 +8,33 @@ cannot tell two finalists apart, the simpler one is taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
-from cerflearn._typing import Float64Array
+from cerflearn._typing import Float64Array, FloatArray
 from cerflearn.engine.engines import map_in_order
 from cerflearn.training import policy
 from cerflearn.training.compared import candidate_settings, for_more_rows, neighbours
-from cerflearn.training.distillation import (
-    TeacherFunction,
-    distilled_problem,
-    fit_kernel_teacher,
-    labels_problem,
+from cerflearn.training.deployed import choose_bins, deploy_fitted, first_bins
+from cerflearn.training.distillation import distilled_problem, labels_problem
+from cerflearn.training.held_out import (
+    Fold,
+    HeldOutResult,
+    best_of_kinds,
+    finalists_of,
+    ranked_settings,
 )
-from cerflearn.training.held_out import Fold, HeldOutResult
-from cerflearn.training.network import Float32Array, TrainableNetwork
+from cerflearn.training.network import TrainableNetwork
 from cerflearn.training.scores import losses_of_rows
-from cerflearn.training.settings import SettingsRequest, TrainingSettings
+from cerflearn.training.search_options import SearchOptions, SearchResult
+from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.sizes import n_steps_for, work_of
-from cerflearn.training.task import Problem, Task, hash_of_rows, parts_of_rows
+from cerflearn.training.task import Problem, Task, hash_of_rows, parts_of_rows, scaled_inputs
 from cerflearn.training.trainer import train_network
 
-FitTeacher = Callable[[Task, np.random.Generator], TeacherFunction]
-"""Fits a teacher to a task."""
-
-Rescore = Callable[[TrainableNetwork, TrainingSettings, Task, Task], Float64Array]
-"""Scores of the second task's rows by a head fitted to the first's."""
-
 _DRAWS_OF_BRACKET = 2 * policy.N_DRAWS  # starts of candidates, and one more of each survivor
-
-
-@dataclass(frozen=True)
-class SearchOptions:
-    """Options of a fit, beside the data.
-
-    Attributes
-    ----------
-    request : SettingsRequest
-        Settings that are given.
-    effort : float
-        About proportional to the time that a fit takes.
-    early_stopping : bool
-        Whether a tenth of the rows is held out: of the search, and of the last training, whose
-        steps it ends.
-    fit_teacher : callable or None
-        Fits the teacher ``"estimator"``.
-    rescore : callable or None
-        ``rescore(network, settings, train, test)``: scores of test rows by a head that is fitted
-        to the features of a trained network. None: the head that was trained with them.
-    report : callable or None
-        Called with lines that say what is done.
-    n_threads : int
-        Threads; the bits of the result do not depend on their number.
-    """
-
-    request: SettingsRequest
-    effort: float = 1.0
-    early_stopping: bool = False
-    fit_teacher: FitTeacher | None = None
-    rescore: Rescore | None = None
-    report: Callable[[str], None] | None = None
-    n_threads: int = 1
-
-
-@dataclass(frozen=True, eq=False)
-class SearchResult:
-    """What a search has found.
-
-    Attributes
-    ----------
-    network : TrainableNetwork
-        Trained on all rows, with inputs scaled as the settings say.
-    settings : TrainingSettings
-        It was trained with.
-    held_out : HeldOutResult or None
-        Of these settings; None if nothing was compared.
-    alpha : float
-        Penalty of the last training: weaker than that of the settings, as there are more rows.
-    """
-
-    network: TrainableNetwork
-    settings: TrainingSettings
-    held_out: HeldOutResult | None
-    alpha: float
 
 
 class Search:
@@ -130,9 +72,12 @@ class Search:
             self._options.request, self._task.budget, self._n_usable, self._task.n_samples
         )
         if len(candidates) == 1:
-            best = self._compare_with_none(candidates[0], needs_held_out=needs_held_out)
+            only = candidates[0]
+            needs_held_out |= only.kind == "table" and None in (only.n_bins, only.refit)
+            best = self._compare_with_none(only, needs_held_out=needs_held_out)
         else:
             best = self._choose([self._for_fewer_rows(c) for c in candidates])
+        best = best if best is None else self._with_bins(best)
         settings = last = candidates[0] if best is None else best.settings
         if best is not None:
             last = for_more_rows(settings, best.n_trained, self._task.n_samples)
@@ -159,7 +104,7 @@ class Search:
         n_rows = folds[0].train.n_samples
         efforts = _efforts_of_brackets(self._options.effort)
         effort = efforts[min(settings.draw // _DRAWS_OF_BRACKET, len(efforts) - 1)]
-        return self._evaluate([settings], folds[:n_folds], n_rows, effort)[0]
+        return self._evaluate([settings], folds[:n_folds], n_rows, effort, last=True)[0]
 
     def _choose(self, candidates: list[TrainingSettings]) -> HeldOutResult:
         """Best of the finalists of all brackets.
@@ -181,21 +126,21 @@ class Search:
         drawn = [replace(c, draw=c.draw + i) for i in range(policy.N_DRAWS) for c in candidates]
         chosen = drawn[: self._n_within(drawn, n_rows, 0, policy.FIRST_SHARE)]
         results = self._evaluate(chosen, folds[:1], n_rows, effort * policy.FIRST_SHARE)
-        ranked = _ranked(results)
-        ranked = self._with_neighbours(ranked[: round(policy.SURVIVORS * len(ranked))] or ranked)
+        ranked = self._with_neighbours(ranked_settings(results))
         chosen = ranked[: self._n_within(ranked, n_rows, 1, policy.SECOND_SHARE)]
         results = self._evaluate(chosen, folds[:1], n_rows, effort * policy.SECOND_SHARE)
-        ranked = _ranked(results)
+        ranked = finalists_of(results)
         finalists = ranked[: self._n_within(ranked, n_rows, 2, 1.0)]
         n_trainings = self._n_within(finalists * len(folds), n_rows, 3, 1.0)
         n_folds = max(1, n_trainings // len(finalists))
-        return self._evaluate(finalists, folds[:n_folds], n_rows, effort)
+        return self._evaluate(finalists, folds[:n_folds], n_rows, effort, last=True)
 
     def _with_neighbours(self, ranked: list[TrainingSettings]) -> list[TrainingSettings]:
-        """Add variants of the best two, in what the first round did not vary, behind these."""
-        request = self._options.request
-        more = [neighbours(best, request) for best in ranked[:2]]
-        return list(dict.fromkeys([*ranked[:2], *(n for near in more for n in near), *ranked]))
+        """Best of each kind, their variants in what the first round did not vary, the others."""
+        leaders = best_of_kinds(ranked)
+        more = [neighbours(best, self._options.request) for best in leaders]
+        others = ranked[: round(policy.SURVIVORS * len(ranked))]
+        return list(dict.fromkeys([*leaders, *(n for near in more for n in near), *others]))
 
     def _n_within(
         self, candidates: Sequence[TrainingSettings], n_rows: int, stage: int, share: float
@@ -232,8 +177,13 @@ class Search:
         folds: Sequence[Fold],
         n_rows: int,
         effort: float,
+        *,
+        last: bool = False,
     ) -> list[HeldOutResult]:
-        """Train each candidate in each fold, and score the held-out rows."""
+        """Train each candidate in each fold, and score the held-out rows.
+
+        In the last round from several starts, of which the least training loss decides.
+        """
         for fold in folds:
             for settings in candidates:
                 self._problem(fold, settings)  # made once, before threads share it
@@ -242,10 +192,14 @@ class Search:
         def run(job: tuple[TrainingSettings, Fold]) -> tuple[TrainableNetwork, Float64Array]:
             settings, fold = job
             n_steps = self._n_steps(settings, n_rows, effort)
-            network = self._train(fold.train, self._problem(fold, settings), settings, n_steps)
-            if self._options.rescore is not None:
-                return network, self._options.rescore(network, settings, fold.train, fold.test)
-            return network, network.scores(scaled_inputs(fold.test, settings)).astype(np.float64)
+            problem = self._problem(fold, settings)
+            n_starts = self._n_starts(settings, n_rows, policy.FOLD_STARTS) if last else 1
+            networks = [
+                self._train(fold.train, problem, settings, n_steps, number=number)
+                for number in range(n_starts)
+            ]
+            network = self._best_of(networks, fold.train, fold.train, settings)
+            return network, self._held_out_scores(network, settings, fold, last=last)
 
         found = map_in_order(run, jobs, self._options.n_threads)
         n = len(folds)
@@ -257,6 +211,46 @@ class Search:
             n_steps = self._n_steps(result.settings, n_rows, effort)
             self._say(f"{n_steps} steps, {result.settings}: held-out loss {result.mean:.4f}")
         return results
+
+    def _held_out_scores(
+        self, network: TrainableNetwork, settings: TrainingSettings, fold: Fold, *, last: bool
+    ) -> Float64Array:
+        """Scores of held-out rows: in the last round as the network will be deployed."""
+        if self._options.rescore is not None:
+            scores: FloatArray = self._options.rescore(network, settings, fold.train, fold.test)
+        elif last and network.kind == "table" and network.n_components > 0:
+            binned = first_bins(settings, network.n_scores, self._task.n_samples)
+            inputs = scaled_inputs(fold.train, settings)
+            deployed = deploy_fitted(network, binned, fold.train, inputs)
+            scores = deployed.scores(scaled_inputs(fold.test, settings))
+        else:
+            scores = network.scores(scaled_inputs(fold.test, settings))
+        return fold.train.bounded(scores)
+
+    def _with_bins(self, best: HeldOutResult) -> HeldOutResult:
+        """Choose the bins of tables; the result has the scores by these."""
+        settings = best.settings
+        if settings.kind != "table" or None not in (settings.n_bins, settings.refit):
+            return best
+        folds = self._folds[: len(best.networks)]
+
+        def evaluate(binned: TrainingSettings) -> HeldOutResult:
+            found = [
+                (network, self._held_out_scores(network, binned, fold, last=True))
+                for network, fold in zip(best.networks, folds, strict=True)
+            ]
+            result = self._result(binned, found, folds)
+            self._say(f"{binned}: held-out loss {result.mean:.4f}")
+            return result
+
+        constant = [
+            fold.test.loss(np.broadcast_to(fold.train.constant_scores(), fold.test.targets.shape))
+            for fold in folds
+        ]
+        task = self._task
+        return choose_bins(
+            settings, evaluate, task.n_scores, task.n_samples, float(np.mean(constant))
+        )
 
     def _result(
         self,
@@ -286,13 +280,8 @@ class Search:
         """Rows with the targets of a teacher, with inputs scaled one by one."""
         rng = np.random.default_rng([self._seed, 1])
         if teacher == "labels":
-            problem = labels_problem(task)
-        elif teacher == "kernel":
-            problem = distilled_problem(task, fit_kernel_teacher(task, rng), rng)
-        else:
-            assert self._options.fit_teacher is not None
-            problem = distilled_problem(task, self._options.fit_teacher(task, rng), rng)
-        return problem
+            return labels_problem(task)
+        return distilled_problem(task, self._options.fit_teachers[teacher](task, rng), rng)
 
     def _train(
         self,
@@ -303,12 +292,13 @@ class Search:
         held_out: Task | None = None,
         on_progress: Callable[[float, float], None] | None = None,
         start: TrainableNetwork | None = None,
+        number: int = 0,
     ) -> TrainableNetwork:
-        rng = np.random.default_rng([self._seed, 2, settings.draw])
+        rng = np.random.default_rng([self._seed, 2, settings.draw, number])
         stop = None
         if held_out is not None:
             inputs = scaled_inputs(held_out, settings)
-            stop = lambda network: held_out.loss(network.scores(inputs).astype(np.float64))  # noqa: E731
+            stop = lambda network: held_out.loss(task.bounded(network.scores(inputs)))  # noqa: E731
         return train_network(
             problem, settings, task.budget, task.usable, task.constant_scores(), n_steps, rng,
             held_out_loss=stop, on_progress=on_progress, start=start,
@@ -319,39 +309,55 @@ class Search:
     ) -> TrainableNetwork:
         """Train on all rows, except for a tenth if early stopping needs rows.
 
-        Small networks depend on their start. So those that have been compared are trained on, too,
-        with all rows, and the network with the least loss is taken: on the held-out tenth, or else
-        on the training rows, as all have the same size and penalty.
+        Small networks depend on their start. So there are several new ones where they are cheap,
+        and the networks that have been compared are trained on, too, with all rows. The network
+        with the least loss is taken: on the held-out tenth, or else on the training rows, as all
+        have the same size and penalty.
         """
         task, held_out = self._task, self._held_out
         problem = _scaled_problem(self._make_problem(task, settings.teacher), task, settings)
         n_steps = self._n_steps(settings, task.n_samples, self._options.effort)
+        resumed = best.networks if best is not None else []
+        n_new = self._n_starts(settings, task.n_samples, policy.LAST_STARTS)
+        starts = [*enumerate([None] * n_new), *((0, network) for network in resumed)]
 
         def progress(share: float, loss: float) -> None:
             self._say(f"{share:4.0%} of training, loss {loss:.5g}")
 
-        starts = [None, *(best.networks if best is not None else [])]
-
-        def run(start: TrainableNetwork | None) -> TrainableNetwork:
-            told = progress if start is None else None
-            return self._train(task, problem, settings, n_steps, held_out, told, start)
+        def run(job: tuple[int, TrainableNetwork | None]) -> TrainableNetwork:
+            number, start = job
+            told = progress if start is None and number == 0 else None
+            return self._train(task, problem, settings, n_steps, held_out, told, start, number)
 
         networks = map_in_order(run, starts, self._options.n_threads)
-        judge = _evenly_spaced(task if held_out is None else held_out)
-        inputs = scaled_inputs(judge, settings)
-        losses = [judge.loss(network.scores(inputs).astype(np.float64)) for network in networks]
+        judge = task if held_out is None else held_out
+        return self._best_of(networks, task, judge, settings)
+
+    def _n_starts(self, settings: TrainingSettings, n_rows: int, limits: tuple[float, int]) -> int:
+        """Count the starts of one training that there is work for."""
+        work = work_of(settings, self._task.budget, self._n_usable, n_rows)
+        per_row, most = limits
+        return int(np.clip(per_row * n_rows / (policy.TRAINING_OVERHEAD + work), 1, most))
+
+    def _best_of(
+        self,
+        networks: Sequence[TrainableNetwork],
+        task: Task,
+        judge: Task,
+        settings: TrainingSettings,
+    ) -> TrainableNetwork:
+        """Network, of those trained on a task, with the least loss on the rows of a judge."""
+        if len(networks) == 1:
+            return networks[0]
+        rows = _evenly_spaced(judge)
+        inputs = scaled_inputs(rows, settings)
+        losses = [rows.loss(task.bounded(network.scores(inputs))) for network in networks]
         self._say(f"losses of {len(networks)} starts: " + ", ".join(f"{x:.4f}" for x in losses))
         return networks[int(np.argmin(np.nan_to_num(losses, nan=np.inf)))]
 
     def _say(self, line: str) -> None:
         if self._options.report is not None:
             self._options.report(line)
-
-
-def scaled_inputs(task: Task, settings: TrainingSettings) -> Float32Array:
-    """Return the inputs of a task, scaled as the settings say."""
-    factors = task.input_factors.get(settings.scaling)
-    return task.X if factors is None else task.X * factors
 
 
 def _efforts_of_brackets(effort: float) -> list[float]:
@@ -371,8 +377,3 @@ def _evenly_spaced(task: Task) -> Task:
     """Rows on which trained networks are compared."""
     n = min(task.n_samples, policy.SEARCH_ROWS)
     return task.rows(np.linspace(0, task.n_samples - 1, n).astype(np.int64))
-
-
-def _ranked(results: Sequence[HeldOutResult]) -> list[TrainingSettings]:
-    """List settings in the order of their held-out losses."""
-    return [result.settings for result in sorted(results, key=lambda result: result.mean)]

@@ -29,7 +29,7 @@ class TrainingSettings:
     alpha : float
         Penalty of the heads, in units of the features' variance, beside the mean loss.
     teacher : str
-        ``"labels"``, ``"kernel"``, or ``"estimator"``.
+        ``"labels"``, ``"kernel"``, ``"boosting"`` or ``"estimator"``.
     learn : {"masks", "features", "selection"}
         See :data:`Learn`.
     linear_part : bool
@@ -43,7 +43,10 @@ class TrainingSettings:
     n_knots : int
         Of a table.
     n_bins : int or None
-        Of a deployed table; None: chosen when it is trained.
+        Of a deployed table; None: chosen on held-out rows.
+    refit : float or None
+        Rows that the trained values of tables weigh as much as, when bins are fitted to the
+        targets; 0: they are not. None: chosen on held-out rows.
     draw : int
         Number of the random start.
     n_resumed : int
@@ -62,6 +65,7 @@ class TrainingSettings:
     gamma: float | None = None
     n_knots: int = N_KNOTS
     n_bins: int | None = None
+    refit: float | None = None
     draw: int = 0
     n_resumed: int = 0
 
@@ -74,16 +78,22 @@ class TrainingSettings:
             f"frequencies x {self.frequency_scale:g}": self.frequency_scale != 1.0,
             f"{self.n_knots} knots": self.activation == "table" and self.n_knots != N_KNOTS,
             f"{self.n_bins} bins": self.n_bins is not None,
+            f"bins fitted with {self.refit or 0:g} prior rows": bool(self.refit),
             f"start {self.draw}": self.draw > 0,
         }
         named = [name for name, holds in extra.items() if holds]
         return ", ".join(words) + (f" ({', '.join(named)})" if named else "")
 
     @property
+    def kind(self) -> str:
+        """Activation of the features, or ``"linear"`` if there are none."""
+        return self.activation if self.n_components else "linear"
+
+    @property
     def complexity(self) -> tuple[int, int, float]:
         """Order in which settings are called simple: kind, number of features, penalty."""
-        kinds = {"relu": 1, "cosine": 2, "table": 3}
-        return (kinds[self.activation] if self.n_components else 0, self.n_components, -self.alpha)
+        kinds = ("linear", "relu", "cosine", "table")
+        return (kinds.index(self.kind), self.n_components, -self.alpha)
 
 
 @dataclass(frozen=True)
@@ -94,6 +104,8 @@ class SettingsRequest:
     ----------
     learn, teacher, activation, alpha, n_components, gamma
         See :class:`TrainingSettings`.
+    teachers : tuple of str
+        Teachers that labels are compared with, if none is given.
     tables : bool
         Whether tables may be compared.
     linear_part : bool
@@ -108,6 +120,7 @@ class SettingsRequest:
     alpha: float | None = None
     n_components: int | None = None
     gamma: float | None = None
+    teachers: tuple[str, ...] = ("kernel",)
     tables: bool = True
     linear_part: bool = True
     settings: TrainingSettings | None = None

@@ -98,3 +98,12 @@ def work_of(settings: TrainingSettings, budget: Budget, n_usable: int, n_samples
     """Multiply-adds of one training, about."""
     n_steps = n_steps_for(settings, budget, n_usable, n_samples)
     return n_steps * step_work(settings, budget, n_usable, n_samples)
+
+
+def boosting_rounds_for(n_samples: int, n_features: int, n_scores: int) -> int:
+    """Count the rounds of boosted trees as teacher, on so many rows; maybe too few to compare."""
+    n_rows = min(n_samples, policy.SEARCH_ROWS)
+    per_input = policy.TREE_INPUT_WORK + policy.TREE_ROW_WORK * n_rows
+    tree = policy.TREE_WORK + n_features * per_input
+    within = policy.BOOSTING_SHARE * policy.WORK_PER_ROW * n_rows / (n_scores * tree)
+    return min(policy.BOOSTING_ROUNDS[1], int(within))

@@ -22,6 +22,7 @@ LEAST_VARIANCE = 1e-8
 """Added to variances before they are divided by, here and in the native steps."""
 
 _MOMENT_ROUNDS = 10
+_MOMENT_TOLERANCE = 1e-3  # of variances between two rounds
 
 MOMENT_ROWS = 4096
 """Rows over which mean and variance of projections are measured before training."""
@@ -147,14 +148,21 @@ def set_moments(network: TrainableNetwork, X: Float32Array, weights: Float32Arra
     if network.n_components == 0:
         return
     share = weights.astype(np.float64) / float(weights.sum(dtype=np.float64))
-    z = np.asarray(X @ network.weight_matrix(), dtype=np.float64)
+    z = network.projections(X).astype(np.float64)
     mean: Float64Array = share @ z
     bound: Float64Array = np.full(z.shape[1], np.inf)
-    for _ in range(_MOMENT_ROUNDS):
-        apart = np.clip(z - mean, -bound, bound)
+    variance: Float64Array = np.zeros(z.shape[1])
+    apart = np.empty_like(z)
+    for number in range(_MOMENT_ROUNDS):
+        before = variance
+        np.subtract(z, mean, out=apart)
+        if number > 0:
+            np.maximum(np.minimum(apart, bound, out=apart), -bound, out=apart)
         shift = share @ apart
-        variance = share @ np.square(apart) - shift**2
+        variance = share @ np.square(apart, out=apart) - shift**2
         mean = mean + shift
         bound = TABLE_END * np.sqrt(np.maximum(variance, 0.0) + LEAST_VARIANCE)
+        if np.all(np.abs(variance - before) <= _MOMENT_TOLERANCE * variance):
+            break
     network.means[:] = mean
     network.variances[:] = np.maximum(variance, 0.0)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cerflearn._typing import BoolArray, Float64Array, IntArray
+from cerflearn._typing import BoolArray, Float64Array, FloatArray, IntArray
 from cerflearn.training.network import Float32Array, Int32Array
 from cerflearn.training.pruning import Budget
-from cerflearn.training.scores import LOSSES, TargetKind
+from cerflearn.training.scores import LOSSES, TargetKind, score_bounds
+from cerflearn.training.settings import TrainingSettings
 
 GRID_ROWS = 2**16
 """Rows of a block of the fixed grid: rows are merged, sorted and stratified within a block only."""
@@ -103,6 +104,11 @@ class Task:
         odds = share if self.kind == "multiclass" else share / (1.0 - share)
         return np.asarray(np.log(odds))
 
+    def bounded(self, scores: FloatArray) -> Float64Array:
+        """Scores as they are predicted by a network trained on this task: numbers are bounded."""
+        found = scores.astype(np.float64)
+        return found if self.classifies else found.clip(*score_bounds(self.targets))
+
     def loss(self, scores: Float64Array) -> float:
         """Mean loss of scores of these rows."""
         return LOSSES[self.kind](scores, self.targets, self.weights)[0]
@@ -133,6 +139,12 @@ class Problem:
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.X)
+
+
+def scaled_inputs(task: Task, settings: TrainingSettings) -> Float32Array:
+    """Return the inputs of a task, scaled as the settings say."""
+    factors = task.input_factors.get(settings.scaling)
+    return task.X if factors is None else task.X * factors
 
 
 def problem_of(
@@ -197,6 +209,11 @@ def batches_of_rows(
     In a round all rows are seen once, but for the last ones that do not fill a batch: blocks of
     the grid in random order, and the rows of a few blocks at a time in random order.
     """
+    if n_rows <= GRID_ROWS:  # all rounds at once
+        n_rounds = -(-n_steps // (n_rows // batch_size))
+        rounds = np.broadcast_to(np.arange(n_rows, dtype=np.int32), (n_rounds, n_rows))
+        whole = rng.permuted(rounds, axis=1)[:, : n_rows // batch_size * batch_size]
+        return np.ascontiguousarray(whole.reshape(-1, batch_size)[:n_steps], dtype=np.int32)
     found = np.empty((n_steps, batch_size), dtype=np.int32)
     done = 0
     while done < n_steps:

@@ -96,9 +96,10 @@ def test_bytes_are_within_the_budget(storage, kind, n_scores, max_bytes):
 def test_bytes_hold_for_classifiers_and_given_settings():
     X, Y = data_of(9, 3)
     y = Y.argmax(axis=1)
-    free = CERFClassifier(macs=200, activation="table", **QUICK).fit(X, y)
+    tables = {"activation": "table", "n_components": 15}
+    free = CERFClassifier(macs=200, **tables, **QUICK).fit(X, y)
     assert cost(free).n_bytes > 2_000
-    for given in ({"activation": "table"}, {"settings": free.settings_}):
+    for given in (tables, {"settings": free.settings_}):
         model = CERFClassifier(macs=200, max_bytes=2_000, **given, **QUICK).fit(X, y)
         assert cost(model).n_bytes <= 2_000
         assert model.activation_ == "table"

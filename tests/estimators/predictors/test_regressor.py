@@ -111,3 +111,32 @@ def test_a_constant_target_of_any_size_is_predicted(value):
 def test_bad_input_is_refused_with_a_remedy(parameters, y, message):
     with pytest.raises(ValueError, match=message):
         CERFRegressor(**parameters).fit(X[:50], y)
+
+
+@pytest.mark.parametrize("n_rows", [1, 40])
+def test_rows_far_away_get_no_prediction_beyond_the_targets_and_a_tenth(n_rows):
+    rng = np.random.default_rng(0)
+    inputs = rng.normal(size=(200, 3))
+    targets = inputs @ [[1.0, 0.0], [2.0, 0.0], [0.0, -3.0]]
+    model = CERFRegressor(n_components=0, random_state=0).fit(inputs, targets)
+    low, high = targets.min(axis=0), targets.max(axis=0)
+    widened = np.array([low, high]) + 0.1 * (high - low) * np.array([[-1.0], [1.0]])
+    assert model.prediction_range_ == pytest.approx(widened)
+    far = np.tile([[1e6, 1e6, 1e6]], (n_rows, 1))
+    for rows, expected in (
+        (far, [widened[1, 0], widened[0, 1]]),
+        (-far, [widened[0, 0], widened[1, 1]]),
+    ):
+        for dtype in (np.float32, np.float64):
+            assert model.predict(rows.astype(dtype)) == pytest.approx(
+                np.tile(expected, (n_rows, 1)), rel=1e-6
+            )
+    near = 0.5 * inputs[:50]
+    assert model.predict(near) == pytest.approx(near @ model.linear_coef_.T + model.head_intercept_)
+
+
+def test_a_row_without_weight_does_not_count_in_the_range():
+    targets = np.where(np.arange(100) == 7, 1e4, Y[:100])
+    weights = (np.arange(100) != 7).astype(float)
+    model = CERFRegressor(macs=30, effort=0.05, random_state=0).fit(X[:100], targets, weights)
+    assert model.prediction_range_.max() < 100.0

@@ -1,4 +1,4 @@
-"""An estimator as the teacher of CERFClassifier and CERFRegressor."""
+"""Boosted trees and estimators as the teacher of CERFClassifier and CERFRegressor."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from cerflearn import CERFClassifier, CERFRegressor
+from cerflearn.estimators.predictors.distilled import boosted_trees
+from cerflearn.training.compared import compared_teachers
+from cerflearn.training.policy import BOOSTING_ROUNDS, SEARCH_ROWS
+from cerflearn.training.pruning import Budget
+from cerflearn.training.task import Task
 
 X, Y = make_friedman1(n_samples=400, noise=0.5, random_state=0)
 CLASSES = np.digitize(Y, [11.0, 17.0])
@@ -102,3 +107,45 @@ def test_several_labels_need_another_teacher():
     rows, labels = make_multilabel_classification(60, random_state=0)
     with pytest.raises(ValueError, match="'labels' or 'kernel' where y has several labels"):
         CERFClassifier(teacher=LogisticRegression()).fit(rows, labels)
+
+
+@pytest.mark.parametrize("y", [CLASSES, CLASSES > 1, Y, np.column_stack([Y, X[:, 0]])])
+def test_boosted_trees_can_be_asked_for_by_name(y):
+    kind = CERFRegressor if y.dtype == float else CERFClassifier
+    fits = [kind(teacher="boosting", n_jobs=n, **QUICK).fit(X[TRAIN], y[TRAIN]) for n in (1, 2)]
+    assert fits[0].teacher_ == fits[0].settings_["teacher"] == "boosting"
+    assert fits[0].score(X[TEST], y[TEST]) > 0.5
+    np.testing.assert_array_equal(fits[0].predict(X[TEST]), fits[1].predict(X[TEST]))
+
+
+def test_boosted_trees_teach_no_several_labels():
+    rows, labels = make_multilabel_classification(60, random_state=0)
+    with pytest.raises(ValueError, match="'labels' or 'kernel' where y has several labels"):
+        CERFClassifier(teacher="boosting", **QUICK).fit(rows, labels)
+
+
+def task_of(n_samples, n_features, n_scores, kind="multiclass"):
+    inputs = np.zeros((n_samples, n_features), dtype=np.float32)
+    targets, budget = np.zeros((n_samples, n_scores)), Budget(100, n_scores)
+    ones = np.ones(n_samples)
+    usable = np.ones(n_features, dtype=bool)
+    return Task(inputs, targets, ones, ones.astype(int), kind, budget, usable, {})
+
+
+def test_teachers_are_compared_where_all_rows_are_and_trees_where_they_are_fast():
+    assert compared_teachers(task_of(2000, 30, 1, "regression")) == ("kernel", "boosting")
+    assert compared_teachers(task_of(2000, 30, 3)) == ("kernel", "boosting")
+    assert compared_teachers(task_of(2000, 30, 100)) == ("kernel",)
+    assert compared_teachers(task_of(2000, 30, 3, "multilabel")) == ("kernel",)
+    assert compared_teachers(task_of(SEARCH_ROWS + 1, 2, 1, "regression")) == ()
+
+
+def test_trees_that_take_long_have_fewer_rounds_and_a_higher_rate():
+    few, many = (
+        boosted_trees(task_of(2000, 30, 1, "regression")),
+        boosted_trees(task_of(500, 90, 9)),
+    )
+    assert few.max_iter == BOOSTING_ROUNDS[1]
+    assert BOOSTING_ROUNDS[0] <= many.max_iter < few.max_iter
+    for trees in (few, many):
+        assert trees.max_iter * trees.learning_rate == pytest.approx(10.0)

@@ -189,7 +189,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples, n_scores)
             In the dtype of X: one score for two classes, one for each pair of classes if
-            ``head="svm_ovo"``, or the targets.
+            ``head="svm_ovo"``.
         """
         feature_map = self.feature_map_
         if isinstance(feature_map, TableMap):

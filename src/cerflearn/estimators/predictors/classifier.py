@@ -63,10 +63,10 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         weights and scores. ``"features"``: masks are drawn; weights and scores are learned.
         ``"selection"``: cosines are drawn and selected greedily by the labels, and only the scores
         are fitted. ``"auto"``: masks.
-    teacher : {"auto", "labels", "kernel"} or estimator, default="auto"
-        What features are trained on: the labels; the predictions of kernel ridge regression (of
-        more than 4,000 rows: fitted to a part) at the rows and at points between them; or those of
-        an estimator, which is cloned and fitted. ``"auto"``: labels or kernel, by held-out rows.
+    teacher : {"auto", "labels", "kernel", "boosting"} or estimator, default="auto"
+        What features are trained on: the labels, or predictions at the rows and at points between
+        them of kernel ridge regression (fitted to at most 4,000 rows), boosted trees, or an
+        estimator, which is cloned. ``"auto"``: by held-out rows; labels if there are over 16,000.
     activation : {"auto", "cosine", "relu", "table"}, default="auto"
         What a feature does with the weighted sum of its inputs: take the cosine, take the positive
         part, or look up the bin of the sum in a table, which has a number for each score and bin.
@@ -132,7 +132,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
     learn_ : str
         ``"masks"``, ``"features"`` or ``"selection"``.
     teacher_ : str
-        ``"labels"``, ``"kernel"`` or ``"estimator"``.
+        ``"labels"``, ``"kernel"``, ``"boosting"`` or ``"estimator"``.
     activation_ : str
         ``"cosine"``, ``"relu"`` or ``"table"``.
     n_components_ : int

@@ -1,4 +1,4 @@
-"""An estimator of the user's as teacher of a network."""
+"""Estimators as teachers of a network: boosted trees, or one of the user's."""
 
 from __future__ import annotations
 
@@ -6,13 +6,20 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils.validation import has_fit_parameter
+from threadpoolctl import threadpool_limits
 
 from cerflearn._typing import Float64Array, IntArray
 from cerflearn.training.distillation import TeacherFunction
 from cerflearn.training.network import Float32Array
-from cerflearn.training.search import FitTeacher
+from cerflearn.training.policy import BOOSTING_ROUNDS
+from cerflearn.training.search_options import FitTeacher
+from cerflearn.training.sizes import boosting_rounds_for
 from cerflearn.training.task import Task
+
+_BOOSTING_BINS = 64
 
 
 def check_teacher_of(teacher: Any, *, classifies: bool) -> None:
@@ -22,7 +29,7 @@ def check_teacher_of(teacher: Any, *, classifies: bool) -> None:
         kind = "classifier" if classifies else "regressor"
         raise ValueError(
             f"teacher={teacher!r} is not valid: it must be a {kind} with fit and {needed}, or "
-            "'auto', 'labels' or 'kernel'."
+            "'auto', 'labels', 'kernel' or 'boosting'."
         )
     if is_classifier(teacher) != classifies:
         kind, other = (
@@ -31,6 +38,37 @@ def check_teacher_of(teacher: Any, *, classifies: bool) -> None:
         raise ValueError(
             f"teacher={teacher!r} is not valid: a {kind} is needed here; {other} takes this one."
         )
+
+
+def boosted_trees(task: Task) -> Any:
+    """Histogram trees of scikit-learn for a task, unfitted: fewer where one takes long.
+
+    See :data:`~cerflearn.training.policy.BOOSTING_ROUNDS`.
+    """
+    rounds = boosting_rounds_for(task.n_samples, task.X.shape[1], task.n_scores)
+    rounds = max(rounds, BOOSTING_ROUNDS[0])
+    options = {
+        "max_iter": rounds,
+        "learning_rate": 10.0 / rounds,
+        "max_bins": _BOOSTING_BINS,
+        "early_stopping": False,
+    }
+    if task.classifies:
+        return HistGradientBoostingClassifier(**options)
+    trees = HistGradientBoostingRegressor(**options)
+    return trees if task.n_scores == 1 else MultiOutputRegressor(trees)
+
+
+def fit_boosted_trees(task: Task, rng: np.random.Generator) -> TeacherFunction:
+    """Fit boosted trees to a task, on one thread: the teacher ``"boosting"``."""
+    with threadpool_limits(1, user_api="openmp"):
+        teacher = teacher_fitter(boosted_trees(task), int(rng.integers(2**31)))(task, rng)
+
+    def targets(X: Float32Array) -> Float64Array:
+        with threadpool_limits(1, user_api="openmp"):
+            return teacher(X)
+
+    return targets
 
 
 def teacher_fitter(teacher: Any, seed: int) -> FitTeacher:
@@ -49,7 +87,7 @@ def teacher_fitter(teacher: Any, seed: int) -> FitTeacher:
     Returns
     -------
     callable
-        See :data:`~cerflearn.training.search.FitTeacher`.
+        See :data:`~cerflearn.training.search_options.FitTeacher`.
     """
 
     def fit(task: Task, rng: np.random.Generator) -> TeacherFunction:

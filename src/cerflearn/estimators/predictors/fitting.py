@@ -11,27 +11,28 @@ from sklearn.base import is_classifier
 from cerflearn._typing import Float64Array, FloatArray
 from cerflearn.estimators.gamma import resolve_gamma
 from cerflearn.estimators.input import thread_count
-from cerflearn.estimators.predictors.distilled import check_teacher_of, teacher_fitter
+from cerflearn.estimators.predictors.distilled import (
+    check_teacher_of,
+    fit_boosted_trees,
+    teacher_fitter,
+)
 from cerflearn.estimators.predictors.drawn_features import best_gamma_factor, draw_selected_network
 from cerflearn.estimators.predictors.scaling import InputScaling, scale_inputs
 from cerflearn.estimators.predictors.training_rows import TrainingRows
 from cerflearn.features.cost import StoredArray, compressed_array, stored_bytes
-from cerflearn.training.deployed import FeatureNetwork, choose_bins, deploy
+from cerflearn.training.compared import compared_teachers
+from cerflearn.training.deployed import FeatureNetwork, deploy_fitted
+from cerflearn.training.distillation import fit_kernel_teacher
 from cerflearn.training.held_out import HeldOutResult
 from cerflearn.training.network import TrainableNetwork
 from cerflearn.training.policy import BINS_WITHIN_BYTES, N_BINS
 from cerflearn.training.pruning import Budget, input_importances
 from cerflearn.training.scores import TargetKind
-from cerflearn.training.search import (
-    Rescore,
-    Search,
-    SearchOptions,
-    SearchResult,
-    scaled_inputs,
-)
+from cerflearn.training.search import Search
+from cerflearn.training.search_options import FitTeacher, Rescore, SearchOptions, SearchResult
 from cerflearn.training.settings import Scaling, SettingsRequest, TrainingSettings
 from cerflearn.training.sizes import default_macs, least_macs, n_components_for, usual_inputs
-from cerflearn.training.task import Task
+from cerflearn.training.task import Task, scaled_inputs
 from cerflearn.training.trainer import IMPORTANCE_ROWS, input_deviations
 
 _GAMMA_SHARE = 0.2  # of one over the median squared distance: gamma of drawn features
@@ -121,7 +122,7 @@ def fit_network(
     gamma = _start_gamma(model, task.X if chooses_gamma(model) else scaling.apply(rows.X))
     if model.learn == "selection":
         return _select(model, task, scaling, gamma, seed)
-    options = _search_options(model, gamma, rescore, seed, len(rows.X))
+    options = _search_options(model, gamma, rescore, seed, task)
     # Probabilities are scaled on held-out rows, compared or not.
     scaled = kind != "regression" and model.head in ("logistic", "ridge")
     found = Search(task, options, seed).run(needs_held_out=scaled)
@@ -294,7 +295,7 @@ def _search_options(
     gamma: float,
     rescore: Rescore | None,
     seed: np.random.SeedSequence,
-    n_samples: int,
+    task: Task,
 ) -> SearchOptions:
     """Parameters in the words of the search; None for "auto"."""
     values: dict[str, Any] = {
@@ -309,20 +310,22 @@ def _search_options(
     if values["teacher"] == "auto":
         values["teacher"] = None
     early: Any = model.early_stopping
-    name = type(model).__name__
+    name, n_samples = type(model).__name__, task.n_samples
+    teachers: dict[str, FitTeacher] = {"kernel": fit_kernel_teacher, "boosting": fit_boosted_trees}
+    if not named:
+        teachers["estimator"] = teacher_fitter(model.teacher, int(seed.generate_state(1)[0]))
     return SearchOptions(
         request=SettingsRequest(
             **values,
             gamma=None if chooses_gamma(model) else gamma,
+            teachers=compared_teachers(task),
             tables=not _has_fitted_head(model),
             linear_part=_has_linear_part(model),
             settings=_given_settings(model),
         ),
         effort=float(model.effort),
         early_stopping=n_samples >= _EARLY_STOPPING_ROWS if early == "auto" else bool(early),
-        fit_teacher=None
-        if named
-        else teacher_fitter(model.teacher, int(seed.generate_state(1)[0])),
+        fit_teachers=teachers,
         rescore=rescore,
         report=(lambda line: print(f"[{name}] {line}")) if model.verbose else None,
         n_threads=thread_count(model.n_jobs, n_samples),
@@ -355,10 +358,7 @@ def _deployed(
     network, settings = found.network, found.settings
     _check_finite(network)
     inputs = scaled_inputs(task, settings)
-    n_bins = settings.n_bins or 2
-    if network.kind == "table" and settings.n_bins is None and network.n_components > 0:
-        n_bins = choose_bins(network, task, inputs)
-    deployed = deploy(network, n_bins)
+    deployed = deploy_fitted(network, settings, task, inputs)
     factors = task.input_factors.get(settings.scaling)
     if factors is not None:
         deployed = deployed.rescaled(factors)

@@ -15,9 +15,8 @@ from cerflearn.linalg.ridge import fit_ridge_path
 from cerflearn.training.deployed import FeatureNetwork, deploy
 from cerflearn.training.network import TrainableNetwork
 from cerflearn.training.scores import TargetKind, score_targets
-from cerflearn.training.search import scaled_inputs
 from cerflearn.training.settings import TrainingSettings
-from cerflearn.training.task import Task
+from cerflearn.training.task import Task, scaled_inputs
 
 HEADS = ("logistic", "ridge", "svm", "svm_ovo")
 """Heads of a classifier."""

@@ -22,7 +22,7 @@ from cerflearn.estimators.input import check_n_jobs
 
 _MOST_BUDGET = 10**12  # far beyond any model; arithmetic stays exact
 
-_TEACHER_WORDS = ("auto", "labels", "kernel")
+_TEACHER_WORDS = ("auto", "labels", "kernel", "boosting")
 
 
 def _check_early_stopping(name: str, value: Any) -> None:
@@ -35,7 +35,7 @@ def _check_teacher_name(name: str, value: Any) -> None:
     if isinstance(value, str) and value in _TEACHER_WORDS:
         return
     if isinstance(value, str) or not hasattr(value, "fit"):
-        raise invalid(name, value, "'auto', 'labels', 'kernel' or an estimator")
+        raise invalid(name, value, "'auto', 'labels', 'kernel', 'boosting' or an estimator")
 
 
 _ALPHA = Number("a number from 0 to 1e20", at_least=0.0, at_most=1e20)
@@ -43,7 +43,7 @@ _SETTINGS: dict[str, Constraint] = {
     "activation": OneOf(("cosine", "relu", "table")),
     "n_components": Whole("0 or a positive integer", at_least=0),
     "alpha": _ALPHA,
-    "teacher": OneOf(("labels", "kernel", "estimator")),
+    "teacher": OneOf(("labels", "kernel", "boosting", "estimator")),
     "learn": OneOf(("masks", "features")),
     "linear_part": Flag(),
     "scaling": OneOf(("column", "common", "robust", "none")),
@@ -51,6 +51,7 @@ _SETTINGS: dict[str, Constraint] = {
     "gamma": Number("a positive number or None", above=0.0, also=(None,)),
     "n_knots": Whole("an integer from 2 to 1,000", at_least=2, at_most=1000),
     "n_bins": Whole("an integer from 2 to 65,536, or None", 2, 65_536, (None,)),
+    "refit": Number("a number from 0 to 1e9, or None", at_least=0.0, at_most=1e9, also=(None,)),
     "draw": Whole("0 or a positive integer", at_least=0),
     "n_resumed": Whole("0 or a positive integer", at_least=0),
 }

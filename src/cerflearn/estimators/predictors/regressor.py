@@ -19,6 +19,7 @@ from cerflearn.estimators.predictors.heads import ridge_head_of, ridge_scores
 from cerflearn.estimators.predictors.parameters import PREDICTOR_CONSTRAINTS, PREDICTOR_EFFECTS
 from cerflearn.estimators.predictors.scaling import check_spread, weighted_moments
 from cerflearn.estimators.predictors.training_rows import TrainingRows, distinct_rows
+from cerflearn.training.scores import score_bounds
 
 
 class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
@@ -50,10 +51,10 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         weights and outputs. ``"features"``: masks are drawn; weights and outputs are learned.
         ``"selection"``: cosines are drawn and selected greedily by the targets, and only the
         head is fitted. ``"auto"``: masks.
-    teacher : {"auto", "labels", "kernel"} or estimator, default="auto"
-        What features are trained on: the targets; the predictions of kernel ridge regression (of
-        more than 4,000 rows: fitted to a part) at the rows and at points between them; or those of
-        an estimator, which is cloned and fitted. ``"auto"``: targets or kernel, by held-out rows.
+    teacher : {"auto", "labels", "kernel", "boosting"} or estimator, default="auto"
+        What features are trained on: the targets, or predictions at the rows and at points between
+        them of kernel ridge regression (fitted to at most 4,000 rows), boosted trees, or an
+        estimator, which is cloned. ``"auto"``: by held-out rows; targets if there are over 16,000.
     activation : {"auto", "cosine", "relu", "table"}, default="auto"
         What a feature does with the weighted sum of its inputs: take the cosine, take the positive
         part, or look up the bin of the sum in a table, which has a number for each score and bin.
@@ -112,7 +113,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
     learn_ : str
         ``"masks"``, ``"features"`` or ``"selection"``.
     teacher_ : str
-        ``"labels"``, ``"kernel"`` or ``"estimator"``.
+        ``"labels"``, ``"kernel"``, ``"boosting"`` or ``"estimator"``.
     activation_ : str
         ``"cosine"``, ``"relu"`` or ``"table"``.
     n_components_ : int
@@ -133,6 +134,9 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         deviation of the feature's scores, :math:`|w_{dk}| \operatorname{std}(x_d) / \sigma_k
         \cdot \operatorname{std}(f_k)`, and of :math:`|L_{do}| \operatorname{std}(x_d)` over the
         linear part, divided by the total: what pruning goes by. Zeros if scores are constant.
+    prediction_range_ : ndarray of shape (2, n_targets)
+        Least and greatest prediction: the range of the training targets, widened by a tenth of it
+        at either end. Rows far from all training rows would otherwise get any value.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -287,6 +291,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         if self.head == "ridge" and fitted.trains:
             head = ridge_head_of(fitted.network, fitted.task)
         units = np.where(varies, deviation, 0.0)  # a constant is predicted exactly
+        self.prediction_range_ = np.array(score_bounds(targets))
         self._store(fitted, head, units=units, shift=mean)
 
     def predict(self, X: MatrixLike) -> FloatArray:
@@ -304,6 +309,26 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         """
         scores = self._scores(X)
         return scores if self.outputs_2d_ else scores.ravel()
+
+    def raw_scores(self, X: Any, n_threads: int = 1) -> FloatArray:
+        """Compute predictions of rows without any check but that they are finite.
+
+        Parameters
+        ----------
+        X : {ndarray, CSR matrix} of shape (n_samples, n_features), float32 or float64
+            Data as ``fit`` has seen them.
+        n_threads : int, default=1
+            Threads; the bits of the result do not depend on their number.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_targets)
+            In the dtype of X, within ``prediction_range_``.
+        """
+        scores = super().raw_scores(X, n_threads)
+        low, high = self.prediction_range_
+        bounded: FloatArray = np.minimum(np.maximum(scores, low, out=scores), high, out=scores)
+        return bounded
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
