@@ -78,6 +78,8 @@ bench-selection: $(VENV)/.ready-test  ## accuracy and cost of selectors; needs C
 bench-suite: $(VENV)/.ready-test  ## predictors against rivals on the development suite, 38 datasets; needs CERF_DATA; fills docs/predictors.md and suite.md
 	$(ENV) $(BIN)/python benchmarks/suite.py run
 	$(ENV) $(BIN)/python benchmarks/rows.py run --mlp
+	$(ENV) $(BIN)/python benchmarks/rows.py run --data mnist
+	$(ENV) $(BIN)/python benchmarks/continuity.py
 	$(BIN)/python benchmarks/render_suite.py
 
 bench-teachers: $(VENV)/.ready-test  ## what features should imitate; needs CERF_DATA; writes docs/teachers.md and teachers.svg

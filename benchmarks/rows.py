@@ -1,11 +1,13 @@
-"""Accuracy and time of CERFClassifier as the training rows grow: covtype, 5,000 operations.
+"""Accuracy and time of CERFClassifier on many rows: covtype as they grow, MNIST as budgets grow.
 
     python benchmarks/rows.py run [--rows 1000,5000] [--effort 1] [--mlp]
+    python benchmarks/rows.py run --data mnist [--macs 4000,20000,100000]
     python benchmarks/rows.py show
 
-Needs CERF_DATA; writes benchmarks/results/rows.json, a record for each number of rows and effort.
-One thread; 50,000 test rows. ``--mlp`` fits scikit-learn's MLPClassifier of equal operations to the
-same rows, in the same run.
+Needs CERF_DATA; writes benchmarks/results/rows.json, a record for each dataset, budget, number of
+rows and effort. One thread; 50,000 test rows of covtype in a fixed random order, the last 10,000 of
+MNIST. ``--mlp`` fits scikit-learn's MLPClassifier of equal operations to the same rows, in the same
+run.
 """
 
 from __future__ import annotations
@@ -28,18 +30,20 @@ from sklearn.preprocessing import StandardScaler
 from cerflearn import CERFClassifier, cost
 
 RESULTS = Path(__file__).parent / "results" / "rows.json"
-ROWS = (1_000, 5_000, 20_000, 100_000, 500_000)
-MACS, N_TEST = 5_000, 50_000
+ROWS = {"covtype": (1_000, 5_000, 20_000, 100_000, 500_000), "mnist": (60_000,)}
+MACS = {"covtype": (5_000,), "mnist": (4_000, 20_000, 100_000)}
+N_TEST = {"covtype": 50_000, "mnist": 10_000}
 
 
-def load() -> tuple[Any, Any, Any]:
-    """Read inputs and classes, and draw a fixed order of the rows."""
+def load(name: str) -> tuple[Any, Any, Any]:
+    """Read inputs and classes, and an order of the rows: random, or for MNIST its own."""
     folder = os.environ.get("CERF_DATA")
     if not folder:
         raise SystemExit("set CERF_DATA to the folder of the data files")
-    with np.load(Path(folder) / "covtype.npz", allow_pickle=False) as data:
+    with np.load(Path(folder) / f"{name}.npz", allow_pickle=False) as data:
         X, y = np.ascontiguousarray(data["X"]).astype(np.float32), data["y"]
-    return X, y, np.random.default_rng(0).permutation(len(X))
+    order = np.arange(len(X)) if name == "mnist" else np.random.default_rng(0).permutation(len(X))
+    return X, y, order
 
 
 def measure(model: Any, X: Any, y: Any, train: Any, test: Any) -> dict[str, Any]:
@@ -52,47 +56,64 @@ def measure(model: Any, X: Any, y: Any, train: Any, test: Any) -> dict[str, Any]
 
 def run(arguments: argparse.Namespace) -> None:
     """Measure what is asked for, record by record."""
-    X, y, order = load()
-    test = order[-N_TEST:]
-    for n_rows in arguments.rows:
-        train = order[:n_rows]
-        model = CERFClassifier(macs=MACS, effort=arguments.effort, random_state=0)
-        record = measure(model, X, y, train, test)
-        counted = cost(model)
-        record |= {"macs": counted.macs, "bytes": counted.n_bytes, "settings": model.settings_}
-        keep({"method": "cerf", "rows": n_rows, "effort": arguments.effort, **record})
-        if arguments.mlp:
-            hidden = MACS // (X.shape[1] + len(np.unique(y)))
-            mlp = make_pipeline(StandardScaler(), MLPClassifier((hidden,), random_state=0))
-            keep({"method": "mlp", "rows": n_rows, **measure(mlp, X, y, train, test)})
+    name = arguments.data
+    X, y, order = load(name)
+    test = order[-N_TEST[name] :]
+    for macs in arguments.macs or MACS[name]:
+        for n_rows in arguments.rows or ROWS[name]:
+            train, task = order[:n_rows], {"data": name, "budget": macs, "rows": n_rows}
+            model = CERFClassifier(macs=macs, effort=arguments.effort, random_state=0, n_jobs=1)
+            record = measure(model, X, y, train, test)
+            counted = cost(model)
+            record |= {"macs": counted.macs, "bytes": counted.n_bytes, "settings": model.settings_}
+            keep({"method": "cerf", **task, "effort": arguments.effort, **record})
+            if arguments.mlp:
+                hidden = macs // (X.shape[1] + len(np.unique(y)))
+                mlp = make_pipeline(StandardScaler(), MLPClassifier((hidden,), random_state=0))
+                keep({"method": "mlp", **task, **measure(mlp, X, y, train, test)})
+
+
+def key_of(record: dict[str, Any]) -> tuple[Any, ...]:
+    """Dataset, method, budget, rows and effort: one record each."""
+    names = ("data", "method", "budget", "rows")
+    return (*(record[name] for name in names), record.get("effort", 0.0))
 
 
 def keep(record: dict[str, Any]) -> None:
     """Write a record, in place of an earlier one of the same kind."""
     records = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    key = [record["method"], record["rows"], record.get("effort")]
-    others = [r for r in records if [r["method"], r["rows"], r.get("effort")] != key]
-    records = sorted([*others, record], key=lambda r: (r["method"], r["rows"], r.get("effort", 0)))
-    RESULTS.write_text(json.dumps(records, indent=1) + "\n")
+    others = [r for r in records if key_of(r) != key_of(record)]
+    RESULTS.write_text(json.dumps(sorted([*others, record], key=key_of), indent=1) + "\n")
     print(table([record])[-1], flush=True)
 
 
 def table(records: list[dict[str, Any]]) -> list[str]:
     """Lines of a table in Markdown."""
-    lines = ["| method | training rows | effort | accuracy, % | fit, s |", "|---|---|---|---|---|"]
+    lines = [
+        "| data | method | operations | training rows | effort | accuracy, % | bytes | fit, s |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for record in records:
         effort = f"{record['effort']:g}" if "effort" in record else ""
+        size = f"{record['bytes']:,}" if "bytes" in record else ""
         lines.append(
-            f"| {record['method']} | {record['rows']:,} | {effort} | {record['accuracy']:.2f} | "
+            f"| {record['data']} | {record['method']} | {record['budget']:,} | "
+            f"{record['rows']:,} | {effort} | {record['accuracy']:.2f} | {size} | "
             f"{record['fit_seconds']:.0f} |"
         )
     return lines
 
 
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("task", choices=("run", "show"))
-    parser.add_argument("--rows", type=lambda text: [int(n) for n in text.split(",")], default=ROWS)
+    parser.add_argument("--data", choices=tuple(ROWS), default="covtype")
+    parser.add_argument("--rows", type=_numbers, help="with commas; default: see ROWS")
+    parser.add_argument("--macs", type=_numbers, help="with commas; default: see MACS")
     parser.add_argument("--effort", type=float, default=1.0)
     parser.add_argument("--mlp", action="store_true", help="also MLPClassifier of equal operations")
     arguments = parser.parse_args()

@@ -102,6 +102,37 @@ def test_gradient_is_the_derivative_of_the_loss_on_every_level(kind, loss, n_sco
         assert gradient[index] == pytest.approx(expected, abs=bound)
 
 
+@pytest.mark.parametrize("n_inputs", [1, 3, 4, 9])
+@pytest.mark.parametrize("n_components", [2, 3, 5])
+@pytest.mark.parametrize("kind", KINDS)
+def test_features_that_read_the_same_inputs_have_their_gradient(kind, n_components, n_inputs):
+    """They are taken two at a time, unless each also reads one of its own, with weight zero."""
+    shared = np.zeros((n_inputs + n_components, n_components), dtype=bool)
+    shared[:n_inputs] = True
+    own = shared | (
+        np.arange(n_inputs + n_components)[:, None] == n_inputs + np.arange(n_components)
+    )
+    problem = make_problem("softmax", N_ROWS, n_inputs + n_components, 3)
+    linear = np.zeros((n_inputs + n_components, 3))
+    together, apart = (make_network(kind, mask, linear) for mask in (shared, own))
+    entries = apart.inputs < n_inputs
+    for of, into in zip(together.parts(), apart.parts(), strict=True):
+        if len(of) == len(into):
+            into[:] = of
+    apart.parts()[0][entries] = together.parts()[0]
+    apart.parts()[0][~entries] = 0.0
+    bound = error_bound(together, problem)
+    for level in _native.levels():
+        with _native.use_level(level):
+            (value, found, _), (expected, gradient, _) = (
+                native_gradient(network, problem) for network in (together, apart)
+            )
+        assert value == pytest.approx(expected, abs=bound)
+        parts = apart.parts(gradient)
+        for part, other in zip(together.parts(found), [parts[0][entries], *parts[1:]], strict=True):
+            assert part == pytest.approx(other, abs=bound)
+
+
 @pytest.mark.parametrize("part", range(5))
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_penalty_shrinks_its_own_part_alone(kind, part):

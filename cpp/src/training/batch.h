@@ -68,7 +68,8 @@ CERF_INLINE void gather_rows(const float* X, int32_t n_columns, const int32_t* r
     if (n == block) {
       for (int32_t d = 0; d < n_columns; d++) {
         float* to = out + int64_t(d) * width + s;
-        CERF_UNROLL for (int32_t i = 0; i < block; i++) to[i] = from[i][d];
+        CERF_UNROLL for (int32_t i = 0; i < block; i++)
+          to[i] = from[i][d];
       }
       continue;
     }
@@ -135,7 +136,8 @@ CERF_INLINE void add_dots(const float* panel, int32_t width, const int32_t* inpu
   int64_t i = 0;
   for (; i + 4 <= n; i += 4) {
     const float* x[4];
-    CERF_UNROLL for (int j = 0; j < 4; j++) x[j] = panel + int64_t(inputs[i + j]) * width;
+    CERF_UNROLL for (int j = 0; j < 4; j++)
+      x[j] = panel + int64_t(inputs[i + j]) * width;
     Vec<float> sum[4][2] = {};
     for (int32_t s = 0; s < width; s += step) {
       CERF_UNROLL for (int v = 0; v < 2; v++) {
@@ -144,7 +146,8 @@ CERF_INLINE void add_dots(const float* panel, int32_t width, const int32_t* inpu
           sum[j][v] += g * load<float>(x[j] + s + v * kLanes<float>);
       }
     }
-    CERF_UNROLL for (int j = 0; j < 4; j++) out[i + j] += lane_sum(sum[j][0] + sum[j][1]);
+    CERF_UNROLL for (int j = 0; j < 4; j++)
+      out[i + j] += lane_sum(sum[j][0] + sum[j][1]);
   }
   for (; i < n; i++) out[i] += dot(panel + int64_t(inputs[i]) * width, slopes, width);
 }
@@ -156,7 +159,8 @@ CERF_INLINE void add_pairs_of_dots(const float* panel, int32_t width, const int3
   int64_t i = 0;
   for (; i + 4 <= n; i += 4) {
     const float* x[4];
-    CERF_UNROLL for (int j = 0; j < 4; j++) x[j] = panel + int64_t(inputs[i + j]) * width;
+    CERF_UNROLL for (int j = 0; j < 4; j++)
+      x[j] = panel + int64_t(inputs[i + j]) * width;
     Vec<float> a[4] = {}, b[4] = {};
     for (int32_t s = 0; s < width; s += kLanes<float>) {
       const Vec<float> g = load<float>(first + s), h = load<float>(second + s);
