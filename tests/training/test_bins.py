@@ -125,9 +125,13 @@ def evaluated(losses):
 
 
 def test_prior_rows_are_chosen_first_then_the_fewest_bins_that_lose_little():
-    least = 0.5 * policy.BIN_LOSS
-    by_bins = {16: 0.2, 32: 0.1 + least, 64: 0.1, 128: 0.1, 256: 0.1}
+    little = 0.1 * policy.BIN_LOSS[0]
+    by_bins = {16: 0.1 + 2.0 * little, 32: 0.1 + 0.5 * little, 64: 0.1, 128: 0.1, 256: 0.1}
     evaluate, asked = evaluated(lambda n_bins, refit: by_bins[n_bins] + (refit != 3.0))
+    # Constant scores have so little loss that their share allows no more than 64 bins do.
+    much = 0.1 * little / policy.BIN_LOSS[1]
+    assert choose_bins(TABLES, evaluate, 1, 2000, much).settings.n_bins == 64
+    asked.clear()
     found = choose_bins(TABLES, evaluate, 1, 2000, 1.0)
     assert (found.settings.n_bins, found.settings.refit) == (32, 3.0)
     assert asked[: len(policy.REFITS)] == [(policy.FIRST_BINS, refit) for refit in policy.REFITS]

@@ -92,6 +92,14 @@ def test_early_stopping_holds_out_a_tenth_that_no_network_has_seen(trainings, tw
     assert sum(call["start"] is not None for call in last) == len(found.held_out.networks)
 
 
+def test_early_stopping_holds_out_no_more_rows_than_it_needs(
+    trainings, two_candidates, monkeypatch
+):
+    monkeypatch.setattr(policy, "MOST_HELD_OUT", 8)
+    run_search(numbered(n_samples=200), early_stopping=True)
+    assert len(held_out_rows(trainings.calls[-1])) == 8
+
+
 def test_without_early_stopping_all_rows_are_trained_on(trainings, two_candidates):
     found = run_search(numbered(n_samples=200))
     assert all(call["held_out_loss"] is None for call in trainings.calls)

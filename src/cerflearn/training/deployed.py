@@ -296,5 +296,7 @@ def choose_bins(
         n_bins: best if n_bins == first.n_bins else evaluate(replace(best.settings, n_bins=n_bins))
         for n_bins in policy.N_BINS
     }
-    most = min(result.mean for result in by_bins.values()) + policy.BIN_LOSS * constant_loss
+    least = min(result.mean for result in by_bins.values())
+    of_least, of_constant = policy.BIN_LOSS
+    most = least + min(of_least * least, of_constant * constant_loss)
     return next(result for result in by_bins.values() if result.mean <= most)

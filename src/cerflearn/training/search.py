@@ -57,7 +57,8 @@ class Search:
         self._task, self._held_out = task, None
         if options.early_stopping:
             # Not compared on either: networks of the comparison are trained on with all rows.
-            parts = parts_of_rows(task.strata, 10, self._seed + 2)
+            n_parts = max(10, task.n_samples // policy.MOST_HELD_OUT)
+            parts = parts_of_rows(task.strata, n_parts, self._seed + 2)
             self._task, self._held_out = task.rows(parts != 0), task.rows(parts == 0)
 
     def run(self, *, needs_held_out: bool) -> SearchResult:
@@ -307,11 +308,11 @@ class Search:
     def _train_on_all(
         self, settings: TrainingSettings, best: HeldOutResult | None
     ) -> TrainableNetwork:
-        """Train on all rows, except for a tenth if early stopping needs rows.
+        """Train on all rows, except for a part if early stopping needs rows.
 
         Small networks depend on their start. So there are several new ones where they are cheap,
         and the networks that have been compared are trained on, too, with all rows. The network
-        with the least loss is taken: on the held-out tenth, or else on the training rows, as all
+        with the least loss is taken: on the held-out part, or else on the training rows, as all
         have the same size and penalty.
         """
         task, held_out = self._task, self._held_out

@@ -32,7 +32,7 @@ class SearchOptions:
     effort : float
         About proportional to the time that a fit takes.
     early_stopping : bool
-        Whether a tenth of the rows is held out: of the search, and of the last training, whose
+        Whether a part of the rows is held out: of the search, and of the last training, whose
         steps it ends.
     fit_teachers : dict of callables
         Fit teachers, by their names.

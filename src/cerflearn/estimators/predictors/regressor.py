@@ -82,8 +82,8 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         About proportional to the time of ``fit``: more steps of training, and with twice the effort
         twice as many settings.
     early_stopping : bool or "auto", default="auto"
-        Hold out a tenth of the rows in the last training, and keep the network with the least loss
-        on them of those after pruning. ``"auto"``: from 10,000 rows on.
+        Hold out a tenth of the rows, at most 5,000, in the last training, and keep the network with
+        the least loss on them of those after pruning. ``"auto"``: from 10,000 rows on.
     verbose : int, default=0
         Above 0: print the settings that are compared and the progress of training.
     n_jobs : int, default=None
