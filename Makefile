@@ -19,7 +19,7 @@ help:  ## list the targets
 demo: $(VENV)/.ready-report  ## accuracy against MACs and time on bundled data, beside rivals
 	$(BIN)/cerf demo
 
-test: $(VENV)/.ready-test  ## all tests, in parallel (under 6 minutes on two cores)
+test: $(VENV)/.ready-test  ## all tests, in parallel (under 8 minutes on two cores)
 	$(PYTEST)
 
 test-bits: $(VENV)/.ready-test  ## fitted arrays and outputs against recorded digests, on the CPU they were recorded on
