@@ -10,6 +10,7 @@ import pytest
 from cerflearn.training import policy, search
 from cerflearn.training.compared import candidate_settings
 from cerflearn.training.held_out import HeldOutResult, finalists_of
+from cerflearn.training.scores import losses_of_rows
 from cerflearn.training.search import Search
 from cerflearn.training.settings import SettingsRequest, TrainingSettings
 from cerflearn.training.sizes import n_steps_for, work_of
@@ -266,3 +267,14 @@ def test_starts_are_as_many_as_there_is_work_for(trainings, monkeypatch):
 
     one = policy.TRAINING_OVERHEAD + work_of(RELU, numbered().budget, 6, 120)
     assert [count(work / 120) for work in (0.0, 1.5 * one, 3.5 * one, 1e3 * one)] == [1, 1, 3, 20]
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "regression"])
+def test_scores_of_classes_are_scaled_before_their_losses_are_compared(kind, short):
+    task = make_task(kind, n_samples=160)
+    found = run_search(task, True, request=SettingsRequest(settings=RELU)).held_out
+    factors = policy.TEMPERATURES if kind != "regression" else (1.0,)
+    losses = [losses_of_rows(factor * found.scores, found.targets, kind) for factor in factors]
+    best = min(losses, key=lambda each: each.mean())
+    np.testing.assert_allclose(found.losses, best, rtol=1e-12)
+    assert 1.0 in factors

@@ -100,6 +100,11 @@ ALPHAS = (3e-3, 3e-4, 3e-2, 3e-5)
 SEARCH_ROWS = 16_000
 """Rows that settings are compared on, at most: held-out losses differ little beyond."""
 
+TEMPERATURES = tuple(float(1.25**power) for power in range(-8, 5))
+"""Inverse temperatures, of which the best scales held-out scores of classes before their losses are
+compared, as predicted probabilities are scaled. Without it, networks of 5,000 operations lose to a
+linear model on 5,000 rows of covtype, which has 3 points less (suite: -.15 +- .24)."""
+
 HELD_OUT_PARTS = 4
 """One of which is held out."""
 

@@ -27,7 +27,7 @@ from cerflearn.training.held_out import (
     ranked_settings,
 )
 from cerflearn.training.network import TrainableNetwork
-from cerflearn.training.scores import losses_of_rows
+from cerflearn.training.scores import fit_inverse_temperature, losses_of_rows
 from cerflearn.training.search_options import SearchOptions, SearchResult
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.sizes import n_steps_for, work_of
@@ -262,7 +262,10 @@ class Search:
         both = np.concatenate([scores for _, scores in found])
         targets = np.concatenate([fold.test.targets for fold in folds])
         weights = np.concatenate([fold.test.weights for fold in folds])
-        losses = losses_of_rows(both, targets, self._task.kind)
+        kind, factor = self._task.kind, 1.0
+        if self._task.classifies:  # large networks are too certain
+            factor = fit_inverse_temperature(both, targets, weights, kind, policy.TEMPERATURES)
+        losses = losses_of_rows(factor * both, targets, kind)
         networks = [network for network, _ in found]
         n_trained = folds[0].train.n_samples
         return HeldOutResult(settings, both, targets, weights, losses, networks, n_trained)
