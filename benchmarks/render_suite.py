@@ -28,10 +28,10 @@ def pieces() -> tuple[dict[str, str], dict[str, str]]:
     fitted = {record["method"] for record in records if record["score"] is not None}
     methods = [method for method in ORDER if method in fitted]
     splits = [len(point.scores.get("cerf", {})) for point in points]
-    counted = (
-        f"{len(points)} points on {len({point.dataset for point in points})} sets; `cerf` has "
-        f"{min(splits)} to {max(splits)} splits of a point."
-    )
+    fewest, most = min(splits), max(splits)
+    span = f"{most}" if fewest == most else f"{fewest} to {most}"
+    n_sets = len({point.dataset for point in points})
+    counted = f"{len(points)} points on {n_sets} sets; `cerf` has {span} splits of a point."
     sections = [[counted], headline(points, data.CONSTRUCTED), fit_times(records, methods)]
     suite = "\n\n".join("\n".join(lines) for lines in sections)
     by_rows = "\n".join(rows.table(json.loads(rows.RESULTS.read_text())))
