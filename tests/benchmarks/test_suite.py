@@ -63,6 +63,10 @@ def test_models_stay_within_operations_or_bytes(out):
     records = {(r["dataset"], r["split"], r["budget"], r["method"]): r for r in read(out)}
     for (name, split, budget, method), record in records.items():
         assert record["linear_macs"] == {"iris": 12, "sugar": 10}[name]
+        if record["score"] is None:  # the model of cerf may be smaller than any tree
+            assert method == "trees_bytes"
+            assert "bytes" in record["note"]
+            continue
         if method != "trees_bytes":
             assert 0 < record["macs"] <= budget
         else:
