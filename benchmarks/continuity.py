@@ -37,7 +37,7 @@ def score(name: str, seed: int, n_rows: int, factor: float = 1.0, change: Any = 
     order = np.random.default_rng(seed).permutation(len(dataset.X))
     X = dataset.X if change is None else change(dataset.X, np.random.default_rng(seed + 1000))
     kind: Any = CERFClassifier if facts.n_classes else CERFRegressor
-    macs = max(data.LEAST_BUDGET, int(factor * facts.linear_macs))
+    macs = int(factor * max(data.LEAST_BUDGET, facts.linear_macs))
     model = kind(macs=macs, random_state=seed, n_jobs=1)
     train, test = order[:n_rows], order[-N_TEST:]
     model.fit(X[train], dataset.y[train])
