@@ -78,7 +78,11 @@ REFIT_STEPS, REFIT_WORK_PER_ROW = 30, 5e4
 """Steps of L-BFGS, and multiply-adds for each row, at most, of one such fit."""
 
 BINS_WITHIN_BYTES = 64
-"""Bins of a table where bytes are bounded; half and twice as many are compared later."""
+"""Bins of a table where bytes are bounded; half as many are compared later."""
+
+PREDICTION_MARGIN = 0.1
+"""Of the range of training targets, by which predicted numbers may lie outside it: a new target
+lies outside the range of N others with probability 2 / (N + 1)."""
 
 MOST_HELD_OUT = 5_000
 """Rows that early stopping holds out, at most: a tenth of fewer."""

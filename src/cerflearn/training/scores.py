@@ -16,6 +16,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from cerflearn._typing import Float64Array, FloatArray
+from cerflearn.training import policy
 
 TargetKind: TypeAlias = Literal["binary", "multiclass", "multilabel", "regression"]
 """What targets are: one column of 0 and 1, one-hot classes, several columns of 0 and 1, numbers."""
@@ -24,7 +25,6 @@ Loss = Callable[[FloatArray, FloatArray, FloatArray], tuple[float, FloatArray]]
 """``loss(scores, targets, weights)`` gives the value and its gradient in the scores."""
 
 _LOG_BOUNDS = (-3.0, 5.0)  # of the logarithm of the inverse temperature
-_BOUNDS_MARGIN = 0.1  # beyond the range of training targets, as a share of it
 _LARGEST_LOG_ODDS = 500.0  # exp of more overflows
 
 
@@ -82,7 +82,7 @@ def score_bounds(targets: Float64Array) -> tuple[Float64Array, Float64Array]:
     """
     low, high = targets.min(axis=0), targets.max(axis=0)
     with np.errstate(over="ignore"):
-        margin = np.where(high > low, _BOUNDS_MARGIN * (high - low), np.inf)
+        margin = np.where(high > low, policy.PREDICTION_MARGIN * (high - low), np.inf)
     return low - margin, high + margin
 
 
