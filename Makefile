@@ -11,7 +11,7 @@ PYTEST = $(ENV) $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 CMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake
 
 .NOTPARALLEL:
-.PHONY: help demo test test-bits test-sklearn test-oldest test-estimators lint format bench bench-blocked bench-predictors bench-selection bench-suite bench-teachers reproduce reproduce-full sanitize test-arm clean
+.PHONY: help demo test test-cluster test-bits test-sklearn test-oldest test-estimators lint format bench bench-blocked bench-predictors bench-selection bench-suite bench-teachers reproduce reproduce-full sanitize fuzz test-arm test-embedded bench-c bench-onnx clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,8 +19,11 @@ help:  ## list the targets
 demo: $(VENV)/.ready-report  ## accuracy against MACs and time on bundled data, beside rivals
 	$(BIN)/cerf demo
 
-test: $(VENV)/.ready-test  ## all tests, in parallel (under 8 minutes on two cores)
-	$(PYTEST)
+test: $(VENV)/.ready-test  ## all tests, in parallel (under 10 minutes on two cores)
+	$(PYTEST) --ignore=tests/embedded
+
+test-cluster: $(VENV)/.ready-test  ## fits on a Dask cluster whose workers are killed, and a dead scheduler (about two minutes)
+	$(ENV) $(BIN)/python -m pytest -m cluster tests/cluster
 
 test-bits: $(VENV)/.ready-test  ## fitted arrays and outputs against recorded digests, on the CPU they were recorded on
 	$(ENV) PYTHONPATH=tests $(BIN)/python -m digests.record --compare
@@ -35,7 +38,7 @@ test-oldest:  ## estimators on the oldest supported scikit-learn (1.6)
 	$(MAKE) VENV=.venv-oldest test-estimators
 
 test-estimators:
-	$(PYTEST) tests/estimators tests/rivals
+	$(PYTEST) tests/estimators tests/rivals tests/persistence
 
 lint: $(VENV)/.ready-dev  ## ruff, mypy, clang-format, codespell; C++ without warnings by GCC and Clang
 	$(BIN)/ruff check .
@@ -99,6 +102,30 @@ sanitize: $(VENV)/.ready-build  ## C++ tests under AddressSanitizer and Undefine
 	$(CMAKE) --build build/sanitize --target cerf_tests
 	build/sanitize/cerf_tests
 
+FUZZ_SECONDS ?= 600
+ASAN = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0
+
+fuzz: $(VENV)/.ready-test  ## changed model files for FUZZ_SECONDS (600): guided by coverage (atheris), and with sanitizers in the core
+	$(CMAKE) -S . -B build/fuzz-core -G Ninja -DCERF_SANITIZE=ON -DCMAKE_CXX_COMPILER=g++ -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
+	  -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)"
+	$(CMAKE) --build build/fuzz-core --target _core
+	rm -rf build/fuzz-package && mkdir -p build/fuzz-package && cp -r src/cerflearn build/fuzz-package/
+	cp build/fuzz-core/_core*.so build/fuzz-package/cerflearn/_native/
+	$(ASAN) $(ENV) $(BIN)/python tests/persistence/fuzz.py mutate --seconds $(FUZZ_SECONDS) --package build/fuzz-package
+	@if $(BIN)/python -m pip install --quiet 'atheris>=2.3'; then \
+	  $(ENV) $(BIN)/python tests/persistence/fuzz.py atheris --seconds $(FUZZ_SECONDS); \
+	else echo "atheris does not install here: structured changes alone were run"; fi
+
+test-embedded: $(VENV)/.ready-embedded  ## exported integers on Cortex-M0, M3, M4 and M33, emulated by QEMU, against the host's
+	$(PYTEST) -o testpaths=tests/embedded tests/embedded
+
+bench-c: $(VENV)/.ready-test  ## exported C: agreement, memory, time; needs CERF_DATA; writes docs/c_export.md
+	$(ENV) $(BIN)/python benchmarks/c_export.py run
+	$(BIN)/python benchmarks/c_export.py render
+
+bench-onnx: $(VENV)/.ready-test  ## two forms of phases in ONNX Runtime, for the table of docs/onnx.md
+	$(ENV) $(BIN)/python benchmarks/onnx_forms.py run
+
 test-arm: $(VENV)/.ready-arm  ## C++ tests on 64-bit ARM: cross-compiled by zig c++, run by QEMU
 	$(CMAKE) -S . -B build/arm -G Ninja --toolchain cpp/tools/aarch64.cmake \
 	  -DCERF_ZIG="$(CURDIR)/$(BIN)/python" -DCERF_PYTHON=OFF -DCERF_TESTS=ON -DCERF_WERROR=ON
@@ -130,6 +157,12 @@ $(VENV)/.ready-%: $(VENV)/.ready-build $(SOURCES)
 
 $(VENV)/.ready-dev: $(VENV)/.ready-build pyproject.toml
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.ready-embedded: $(VENV)/.ready-test
+	@{ command -v arm-none-eabi-gcc && command -v qemu-system-arm; } >/dev/null || \
+	  { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update && apt-get install -y gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm; } || \
+	  { echo "arm-none-eabi-gcc or qemu-system-arm is missing (Debian: apt-get install gcc-arm-none-eabi qemu-system-arm)"; exit 1; }
 	@touch $@
 
 $(VENV)/.ready-arm: $(VENV)/.ready-build

@@ -2,10 +2,10 @@
 
     python examples/drop_in_rbf_sampler.py
 
-All maps have the same kernel on scikit-learn's digits, and a ridge classifier reads them.
+All maps have one gamma on scikit-learn's digits, and a ridge classifier reads them.
 RandomFourierFeatures are the same dense features in a native core, with a cosine and a sine of
-each projection. Features of MaskedFourierFeatures read few inputs each: twice as many still cost a
-third.
+each projection. Features of MaskedFourierFeatures read few inputs each, so their kernel is a mean
+over subsets of the inputs: twice as many still cost a third.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ NAMES = (
     "figure2",
     "figure3",
     "figures_process",
+    "figures_trained",
     "cca",
 )
 

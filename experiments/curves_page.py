@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments import paper
 from experiments.curves import ENOUGH
-from experiments.curves_picture import draw
+from experiments.curves_picture import draw, trained_beside
 from experiments.markdown import bullets, table
 from experiments.methods import MAPS
 from experiments.reconstruction import N_CODES
@@ -64,7 +64,9 @@ def point_verdict(difference: Mean) -> str:
 
 def section(name: str, results: Results, config: Config, folder: Path) -> str:
     """Return everything in the order in which it is read."""
-    draw(results, config, folder / f"{name}.svg")
+    beside, task = trained_beside(name, results, config)
+    completes = task == "completion"
+    draw(results, config, folder / f"{name}.svg", beside, predicts_inputs=completes)
     printed = paper.numbers(name)
     parts = [
         f"The paper ({printed['source']}): {printed['claim']}." + _substitute(config),
@@ -72,6 +74,7 @@ def section(name: str, results: Results, config: Config, folder: Path) -> str:
         _order(results, config),
         bullets(exceptions(results, config)) or "No exception.",
         f"![{_caption(config)}]({name}.svg)",
+        _level_lines(beside, completes=completes),
         _errors(results, config),
         _enough(results, config),
         _also(results, config),
@@ -79,6 +82,17 @@ def section(name: str, results: Results, config: Config, folder: Path) -> str:
         _times(results, config),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _level_lines(trained: Results, *, completes: bool) -> str:
+    if not trained:
+        return ""
+    linear = "linear PCA and linear regression" if completes else "linear PCA"
+    return (
+        "Level lines are of methods whose MACs do not depend on K and stand in the labels: "
+        f"{linear} and [networks trained within a budget](figures_trained.md), all of whose "
+        "operations count; ± standard error over their seeds."
+    )
 
 
 def summary(name: str, results: Results, config: Config) -> list[str]:

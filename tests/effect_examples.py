@@ -18,13 +18,9 @@ from cerflearn import (
     CERFClassifier,
     CERFRegressor,
     FastfoodFeatures,
-    KernelAutoencoder,
-    KernelImputer,
     MaskedCERF,
     MaskedFourierFeatures,
     RandomFourierFeatures,
-    RandomizedKernelCCA,
-    RandomizedKernelPCA,
 )
 from cerflearn.rivals import ALaCarte, BaNK, MultipleKernelLearning, RandomKitchenSinks
 from cerflearn.spectral import Gaussian
@@ -34,15 +30,6 @@ def two_classes(n_samples: int, n_features: int) -> tuple[Any, Any]:
     """Normal rows, and whether the first two inputs have one sign."""
     X = np.random.default_rng(0).normal(size=(n_samples, n_features))
     return X, (X[:, 0] * X[:, 1] > 0.0).astype(int)
-
-
-def with_gaps() -> tuple[Any, Any]:
-    """Rows of which some values are 0 and others 1, to stand for missing ones; no target."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 6))
-    X[rng.random(X.shape) < 0.1] = 0.0
-    X[rng.random(X.shape) < 0.1] = 1.0
-    return X, None
 
 
 ROWS = two_classes(60, 6)
@@ -66,19 +53,6 @@ def transformed(fitted: Any, X: Any, y: Any) -> Any:
 def predicted(fitted: Any, X: Any, y: Any) -> Any:
     """Scores of a classifier, or predictions, of the data."""
     return getattr(fitted, "decision_function", fitted.predict)(X)
-
-
-def encoded(fitted: Any, X: Any, y: Any) -> Any:
-    """Codes of the data, and what they reconstruct if they can."""
-    codes = fitted.transform(X)
-    if not hasattr(fitted, "inverse_transform"):
-        return codes
-    return np.hstack([codes, fitted.inverse_transform(codes)])
-
-
-def variates(fitted: Any, X: Any, y: Any) -> Any:
-    """Canonical variates of both views."""
-    return np.hstack(fitted.transform(X, y))
 
 
 @dataclass(frozen=True)
@@ -170,7 +144,14 @@ MAPS = {
 CERF = {
     MaskedCERF: Examples(
         ALL_MAPS | ALL_MASKS | ALL_LEARNED,
-        GAMMA_OF_A_LAW | ALL_INPUTS_READ | NOTHING_CHOSEN,
+        GAMMA_OF_A_LAW
+        | ALL_INPUTS_READ
+        | NOTHING_CHOSEN
+        | {
+            ("mask_law", "selector"): {"mask_law": "beta_bernoulli", "selector": "trained"},
+            ("kernel", "teacher"): {"kernel": "cauchy", "teacher": "labels", "selector": "trained"},
+            ("gamma", "teacher"): {"gamma": 0.5, "teacher": "labels", "selector": "trained"},
+        },
         OUTPUTS,
     ),
     BlockedCERF: Examples(
@@ -203,6 +184,7 @@ SETTINGS: dict[str, Any] = {
     "activation": "cosine", "n_components": 4, "alpha": 1e-2, "teacher": "labels",
     "learn": "masks", "linear_part": False, "scaling": "column", "frequency_scale": 1.0,
     "gamma": None, "n_knots": 17, "n_bins": None, "refit": None, "draw": 0, "n_resumed": 0,
+    "macs": None,
 }  # fmt: skip
 TRAINED: dict[str, Any] = {
     "activation": "cosine", "learn": "masks", "teacher": "labels", "alpha": 1e-2, "effort": 0.1,
@@ -283,49 +265,6 @@ PREDICTORS = {
     ),
 }
 
-SMALL_MAP = MaskedFourierFeatures(n_components=20)
-OF_A_MAP = {"feature_map": SMALL_MAP, "random_state": 0}
-ALL_APPLICATIONS = changes(
-    n_components=(2, 3),
-    feature_map=(SMALL_MAP, RandomFourierFeatures(n_components=20)),
-    alpha=(0.01, 1.0),
-    random_state=(0, 1),
-)
-APPLICATIONS = {
-    RandomizedKernelPCA: Examples(
-        ALL_APPLICATIONS | changes(fit_inverse_transform=(True, False)),
-        {("alpha", "fit_inverse_transform"): {"alpha": 0.1, "fit_inverse_transform": False}},
-        OF_A_MAP,
-        result=encoded,
-    ),
-    KernelAutoencoder: Examples(ALL_APPLICATIONS, common=OF_A_MAP, result=encoded),
-    KernelImputer: Examples(
-        ALL_APPLICATIONS
-        | changes(
-            linear_part=(True, False),
-            patterns=(None, 0.3),
-            n_copies=(1, 3),
-            max_iter=(1, 8),
-            tol=(0.0, 0.5),
-            missing_values=(0.0, 1.0),
-            add_indicator=(False, True),
-        ),
-        {
-            ("n_copies", "patterns"): {"n_copies": 2, "patterns": [True] + 5 * [False]},
-            ("tol", "max_iter"): {"tol": 0.1, "max_iter": 1},
-            ("max_iter", "tol"): {"max_iter": 4, "tol": 1.0},
-        },
-        OF_A_MAP | {"missing_values": 0.0},
-        data=with_gaps(),
-    ),
-    RandomizedKernelCCA: Examples(
-        ALL_APPLICATIONS | changes(y_feature_map=(None, SMALL_MAP)),
-        common=OF_A_MAP | {"feature_map": RandomFourierFeatures(n_components=20)},
-        data=(ROWS[0][:, :3], ROWS[0][:, 3:]),
-        result=variates,
-    ),
-}
-
 ONE_KERNEL = {"widths": (0.5,)}
 RIVALS = {
     RandomKitchenSinks: Examples(
@@ -389,4 +328,4 @@ RIVALS = {
     ),
 }
 
-EXAMPLES: dict[type, Examples] = MAPS | CERF | PREDICTORS | APPLICATIONS | RIVALS
+EXAMPLES: dict[type, Examples] = MAPS | CERF | PREDICTORS | RIVALS

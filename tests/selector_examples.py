@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cerflearn import CVEM, Greedy, MaskedCERF, Shared
+from cerflearn import CVEM, Greedy, MaskedCERF, Shared, Trained
 from effect_examples import Examples, Parameters, changes, two_classes, values
 
 BLOCKS = two_classes(1100, 6)  # two blocks of rows, and several mini-batches
@@ -17,6 +17,11 @@ def with_selector(cls: type, parameters: Parameters) -> Any:
     selector = cls(**parameters)
     candidates = {"n_components": 12, "n_candidates": 60, "features_per_mask": 1}
     return MaskedCERF(gamma=0.05, **candidates, selector=selector, random_state=0)
+
+
+def with_training(cls: type, parameters: Parameters) -> Any:
+    """Make a map whose features are trained."""
+    return MaskedCERF(macs=30, selector=cls(**parameters), random_state=0)
 
 
 def selection_probabilities(fitted: Any, X: Any, y: Any) -> Any:
@@ -32,6 +37,7 @@ def selection_and_scale(fitted: Any, X: Any, y: Any) -> Any:
 STREAM = frozenset({"learning_offset", "learning_decay"})
 SELECTORS = {
     Greedy: Examples(changes(normalize=("standardize", None)), make=with_selector),
+    Trained: Examples(changes(n_targets=(2, 9), effort=(0.1, 1.0)), make=with_training),
     Shared: Examples(
         changes(
             normalize=("standardize", None),

@@ -23,6 +23,9 @@ SMALL = {"n_components": 8}
 # Target and parameters of each estimator, and documented attributes that this fit does not have.
 NO_CVEM = {"rotation_", "scale_"}
 UNLEARNED = NO_CVEM | {"errors_", "lower_bounds_", "n_iter_"}
+NOT_COMPARED = {"chosen_selector_"}
+NOT_TRAINED = NOT_COMPARED | {"teacher_coef_", "teacher_intercept_"}
+EXACT = {"components_", "feature_map_", "mean_", "moments_"}
 CASES = [
     ("ALaCarte", LABELS, {**SMALL, "max_iter": 2}, set()),
     ("BaNK", LABELS, {**SMALL, "n_sweeps": 2}, set()),
@@ -35,23 +38,32 @@ CASES = [
     ("CERFRegressor", NUMBERS, {"macs": 40, "learn": "selection"}, set()),
     ("CERFRegressor", NUMBERS, {"macs": 40, "effort": 0.1}, set()),
     ("FastfoodFeatures", None, SMALL, set()),
-    ("KernelAutoencoder", None, {}, set()),
+    ("KernelAutoencoder", None, {}, {"encoder_"}),
+    ("KernelAutoencoder", None, {"macs": 30}, EXACT),
     ("KernelImputer", None, {"max_iter": 1}, set()),
-    ("MaskedCERF", None, SMALL, NO_CVEM),
-    ("MaskedCERF", None, {**SMALL, "selector": "cvem"}, {"errors_"}),
-    ("MaskedCERF", None, {**SMALL, "selector": "random"}, UNLEARNED),
-    ("MaskedCERF", None, {**SMALL, "selector": "shared"}, {"rotation_"}),
+    ("MaskedCERF", None, SMALL, NO_CVEM | NOT_TRAINED),
+    ("MaskedCERF", None, {**SMALL, "selector": "cvem"}, {"errors_"} | NOT_TRAINED),
+    ("MaskedCERF", None, {**SMALL, "selector": "random"}, UNLEARNED | NOT_TRAINED),
+    ("MaskedCERF", None, {**SMALL, "selector": "shared"}, {"rotation_"} | NOT_TRAINED),
+    (
+        "MaskedCERF",
+        None,
+        {**SMALL, "selector": "trained"},
+        NO_CVEM | NOT_COMPARED | {"lower_bounds_"},
+    ),
+    ("MaskedCERF", None, {**SMALL, "selector": "auto"}, NO_CVEM | {"lower_bounds_"}),
     ("MaskedFourierFeatures", None, SMALL, set()),
     ("MultipleKernelLearning", LABELS, {}, set()),
     ("RandomFourierFeatures", None, SMALL, set()),
     ("RandomKitchenSinks", LABELS, SMALL, set()),
     ("RandomizedKernelCCA", NUMBERS, {}, set()),
-    ("RandomizedKernelPCA", None, {}, set()),
+    ("RandomizedKernelPCA", None, {}, {"encoder_"}),
+    ("RandomizedKernelPCA", None, {"macs": 30}, EXACT),
     (
         "RandomizedKernelPCA",
         None,
         {"fit_inverse_transform": False},
-        {"inverse_mean_", "inverse_weights_"},
+        {"encoder_", "inverse_mean_", "inverse_weights_"},
     ),
 ]
 

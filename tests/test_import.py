@@ -15,6 +15,7 @@ PUBLIC = [
     "BlockedCERF",
     "CERFClassifier",
     "CERFRegressor",
+    "CerfFormatError",
     "FastfoodFeatures",
     "Greedy",
     "KernelAutoencoder",
@@ -25,10 +26,15 @@ PUBLIC = [
     "RandomizedKernelCCA",
     "RandomizedKernelPCA",
     "Shared",
+    "Trained",
     "cost",
+    "export_c",
+    "export_onnx",
     "frontier",
+    "load",
+    "save",
 ]
-MODULES = ["plotting", "rivals", "spectral"]
+MODULES = ["blocks", "plotting", "rivals", "spectral"]
 
 
 def modules_after(code: str) -> set[str]:

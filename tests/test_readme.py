@@ -1,6 +1,7 @@
 """What the README shows runs and is true."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +11,26 @@ import pytest
 README = Path(__file__).parents[1] / "README.md"
 
 
-@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README.read_text(), re.S))
-def test_python_examples_run(block, capsys):
-    exec(compile(block, str(README), "exec"), {})
+PYTHON, DEPLOYED = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+(SHELL,) = (b for b in re.findall(r"```sh\n(.*?)```", README.read_text(), re.S) if "cc -O2" in b)
+
+
+def test_the_first_example_runs(capsys):
+    exec(compile(PYTHON, str(README), "exec"), {})
     assert float(capsys.readouterr().out.split()[0]) > 0.9
+
+
+def test_train_save_export_compile_and_run(capsys, monkeypatch, tmp_path):
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(DEPLOYED, str(README), "exec"), {})
+    accuracy, *report = capsys.readouterr().out.splitlines()
+    assert float(accuracy) > 0.9
+    (labels,) = (line for line in report if line.startswith("labels equal"))
+    assert float(labels.split()[2]) >= 99.0
+    done = subprocess.run(["sh", "-c", SHELL], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["0"]
 
 
 def test_links_lead_somewhere():

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cerflearn import plotting, rivals, spectral
+    from cerflearn import blocks, plotting, rivals, spectral
     from cerflearn.comparison.frontier import frontier
     from cerflearn.estimators.applications.autoencoder import KernelAutoencoder
     from cerflearn.estimators.applications.cca import RandomizedKernelCCA
@@ -20,12 +20,17 @@ if TYPE_CHECKING:
     from cerflearn.estimators.cerf.masked_cerf import MaskedCERF
     from cerflearn.estimators.cerf.selectors import CVEM, Greedy
     from cerflearn.estimators.cerf.shared_selector import Shared
-    from cerflearn.estimators.cost import cost
+    from cerflearn.estimators.cerf.trained import Trained
     from cerflearn.estimators.maps.fastfood import FastfoodFeatures
     from cerflearn.estimators.maps.masked import MaskedFourierFeatures
     from cerflearn.estimators.maps.rff import RandomFourierFeatures
     from cerflearn.estimators.predictors.classifier import CERFClassifier
     from cerflearn.estimators.predictors.regressor import CERFRegressor
+    from cerflearn.export.c99.c_export import export_c
+    from cerflearn.export.deployed_cost import cost
+    from cerflearn.export.onnx.onnx_export import export_onnx
+    from cerflearn.persistence.format_error import CerfFormatError
+    from cerflearn.persistence.model_file import load, save
 
     __version__: str
 
@@ -34,6 +39,7 @@ __all__ = [
     "BlockedCERF",
     "CERFClassifier",
     "CERFRegressor",
+    "CerfFormatError",
     "FastfoodFeatures",
     "Greedy",
     "KernelAutoencoder",
@@ -44,11 +50,17 @@ __all__ = [
     "RandomizedKernelCCA",
     "RandomizedKernelPCA",
     "Shared",
+    "Trained",
     "__version__",
+    "blocks",
     "cost",
+    "export_c",
+    "export_onnx",
     "frontier",
+    "load",
     "plotting",
     "rivals",
+    "save",
     "spectral",
 ]
 
@@ -57,6 +69,7 @@ _MODULES = {
     "CERFClassifier": "cerflearn.estimators.predictors.classifier",
     "CERFRegressor": "cerflearn.estimators.predictors.regressor",
     "CVEM": "cerflearn.estimators.cerf.selectors",
+    "CerfFormatError": "cerflearn.persistence.format_error",
     "FastfoodFeatures": "cerflearn.estimators.maps.fastfood",
     "Greedy": "cerflearn.estimators.cerf.selectors",
     "KernelAutoencoder": "cerflearn.estimators.applications.autoencoder",
@@ -67,11 +80,16 @@ _MODULES = {
     "RandomizedKernelCCA": "cerflearn.estimators.applications.cca",
     "RandomizedKernelPCA": "cerflearn.estimators.applications.kernel_pca",
     "Shared": "cerflearn.estimators.cerf.shared_selector",
-    "cost": "cerflearn.estimators.cost",
+    "Trained": "cerflearn.estimators.cerf.trained",
+    "cost": "cerflearn.export.deployed_cost",
+    "export_c": "cerflearn.export.c99.c_export",
+    "export_onnx": "cerflearn.export.onnx.onnx_export",
     "frontier": "cerflearn.comparison.frontier",
+    "load": "cerflearn.persistence.model_file",
+    "save": "cerflearn.persistence.model_file",
 }
 
-_SUBMODULES = ("plotting", "rivals", "spectral")
+_SUBMODULES = ("blocks", "onnx", "plotting", "rivals", "spectral")
 
 
 def __getattr__(name: str) -> Any:

@@ -137,4 +137,4 @@ def n_blocks_of(model: Any) -> int:
 
 def cost_of(model: Any) -> dict[str, Any]:
     """Every number of the cost of anything that ``cost`` counts."""
-    return {f"cost {name}": value for name, value in asdict(cost(model)).items()}
+    return {f"cost {name}": value for name, value in asdict(cost(model)).items() if name[0] != "_"}

@@ -74,6 +74,7 @@ SETTINGS: dict[str, Any] = {
     "activation": "cosine", "n_components": 12, "alpha": 1e-3, "teacher": "kernel",
     "learn": "masks", "linear_part": True, "scaling": "robust", "frequency_scale": 2.0,
     "gamma": None, "n_knots": 17, "n_bins": None, "refit": None, "draw": 1, "n_resumed": 2,
+    "macs": None,
 }  # fmt: skip
 DRAWN: dict[str, Any] = {"masks": "random", "refine": "supervised"}
 LEARNED: dict[str, Any] = {"masks": "learned", "refine": "supervised"}

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.blocks import ArraySource, ComputedSource
 from cerflearn.engine.engines import (
     MergeTree,
@@ -19,6 +18,7 @@ from cerflearn.engine.engines import (
     ThreadsEngine,
     make_engine,
     map_in_order,
+    one_thread_blas,
 )
 
 

@@ -12,13 +12,14 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 import cerflearn
+from application_examples import APPLICATIONS
 from cerflearn import rivals
 from cerflearn._validation import NoEffect
 from effect_examples import EXAMPLES as OTHERS
 from effect_examples import EXECUTION
 from selector_examples import SELECTORS
 
-EXAMPLES = OTHERS | SELECTORS
+EXAMPLES = OTHERS | APPLICATIONS | SELECTORS
 
 
 def name_of(value):

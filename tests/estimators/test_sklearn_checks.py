@@ -23,6 +23,7 @@ from cerflearn import (
     RandomFourierFeatures,
     RandomizedKernelCCA,
     RandomizedKernelPCA,
+    Trained,
 )
 
 EXPECTED_FAILURES: dict[str, str] = {}
@@ -38,13 +39,17 @@ ESTIMATORS = [
     # A wide tolerance: checks treat the warning that CVEM has not converged as an error.
     MaskedCERF(teacher=RidgeClassifier(), selector=CVEM(tol=1.0), n_components=9, n_jobs=2),
     MaskedCERF(selector=CVEM(tol=1.0), n_components=4),  # with partial_fit
+    MaskedCERF(selector=Trained(effort=0.1), n_components=5),
+    MaskedCERF(selector="auto", teacher="labels", n_components=4, n_jobs=2),
     BlockedCERF(),
     BlockedCERF(selector="shared"),  # with partial_fit
     BlockedCERF(teacher="labels", selector="shared", weights="nnls"),
     RandomizedKernelPCA(),
     RandomizedKernelPCA(feature_map=Nystroem(n_components=5), fit_inverse_transform=False),
     RandomizedKernelPCA(feature_map=MaskedCERF(teacher="labels"), n_jobs=2),
+    RandomizedKernelPCA(macs=40, teacher="nystroem", fit_inverse_transform=False),
     KernelAutoencoder(),
+    KernelAutoencoder(macs=40, n_jobs=2),
     KernelImputer(),
     KernelImputer(missing_values=-1, add_indicator=True, n_jobs=2),
     RandomizedKernelCCA(),

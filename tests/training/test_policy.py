@@ -19,6 +19,7 @@ from cerflearn.training.sizes import (
     n_components_for,
     n_knots_for,
     n_steps_for,
+    part_of_budget,
     start_inputs,
     usual_inputs,
     work_of,
@@ -96,6 +97,37 @@ def test_tables_within_bytes_have_a_number_of_bins_that_fits():
         assert count_bytes(0, c.n_components, 0, c.n_bins) <= 4000
 
 
+def test_where_rows_bound_the_features_parts_of_the_budget_are_compared_too():
+    # 100 rows: at most 50 features, of sqrt(20 x 3) / 3 or 1.5 inputs and 3 scores each.
+    usual, few = (int(50 * (n_inputs + 3)) for n_inputs in (np.sqrt(60) / 3, 1.5))
+    for macs in (1_000, 2_000, 10**6):
+        found = candidates(budget=Budget(macs, 3), n_samples=100)
+        features = [c for c in found if c.n_components > 0]
+        assert {(c.n_components, c.macs) for c in features} == {(50, usual), (50, few), (50, None)}
+        assert features[0].macs == usual  # also where work is enough for the first ones alone
+        assert {c.macs for c in found if c.n_components == 0} == {None}
+    # Between both: only features of few inputs are bounded.
+    found = candidates(budget=Budget(250, 3), n_samples=100)
+    assert {c.macs for c in found} == {None, few}
+    assert {c.macs for c in found if c.n_components < 50} == {None}
+
+
+def test_the_whole_budget_is_used_where_rows_do_not_bound_the_features():
+    assert {c.macs for c in candidates()} == {None}
+    given = candidates(SettingsRequest(n_components=7), Budget(10**6, 3), n_samples=100)
+    assert {c.macs for c in given} == {None}
+
+
+@pytest.mark.parametrize(("group_size", "features_per_mask"), [(1, 1), (4, 1), (1, 3), (4, 2)])
+def test_a_part_of_the_budget_is_that_of_features_of_so_many_inputs(group_size, features_per_mask):
+    for macs in range(20, 600, 7):
+        budget = Budget(macs, 2, group_size, features_per_mask)
+        n = n_components_for(budget, 3.0, 30, 25)
+        unbounded = n_components_for(budget, 3.0, 30, 10**9)
+        expected = n * (max(3, group_size) + 2) if n < unbounded else None
+        assert part_of_budget(budget, 3.0, 30, n) == expected
+
+
 def test_neighbours_vary_what_the_first_round_did_not():
     setting = TrainingSettings("table", 8, 1e-3)
     found = neighbours(setting, SettingsRequest())
@@ -125,8 +157,9 @@ def test_a_linear_model_has_no_neighbours_in_what_it_does_not_have():
 def test_linear_is_simpler_than_relu_cosines_and_tables_and_fewer_than_more():
     linear = TrainingSettings("table", 0, 1e-3, linear_part=True)
     relu, cosine, table = (TrainingSettings(a, 8, 1e-3) for a in ("relu", "cosine", "table"))
-    order = [linear, relu, replace(relu, alpha=1e-4), replace(relu, n_components=9), cosine, table]
-    mixed = [order[i] for i in (3, 5, 0, 2, 4, 1)]
+    order = [linear, replace(relu, macs=50, alpha=1e-4), relu, replace(relu, alpha=1e-4)]
+    order += [replace(relu, n_components=9), cosine, table]
+    mixed = [order[i] for i in (3, 5, 0, 2, 6, 4, 1)]
     assert sorted(mixed, key=lambda c: c.complexity) == order
 
 
@@ -160,6 +193,8 @@ def test_features_start_with_several_times_the_inputs_they_keep():
     assert start_inputs(TrainingSettings("relu", 5, 0.1, learn="features"), budget, 500) == 18
     assert start_inputs(TrainingSettings("relu", 500, 0.1, learn="features"), budget, 500) == 1
     assert start_inputs(TrainingSettings("relu", 0, 0.1), budget, 500) == 0
+    assert start_inputs(TrainingSettings("relu", 5, 0.1, macs=60), budget, 500) == 40
+    assert start_inputs(TrainingSettings("relu", 5, 0.1, macs=600), budget, 500) == 72
 
 
 def test_steps_grow_with_the_root_of_the_rows_and_with_effort():

@@ -13,6 +13,7 @@ from cerflearn.training.scores import (
     probabilities,
     score_bounds,
     score_targets,
+    smoothed_targets,
 )
 
 RNG = np.random.default_rng(0)
@@ -72,3 +73,17 @@ def test_bounds_are_the_range_and_a_tenth_and_constants_bound_nothing():
     low, high = score_bounds(targets)
     np.testing.assert_array_equal(low, [-1.0, -np.inf, -np.inf])
     np.testing.assert_array_equal(high, [11.0, np.inf, np.inf])
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+def test_no_error_among_few_rows_does_not_make_probabilities_certain(kind):
+    n_rows, n_classes = 20, 2 if kind == "binary" else 4
+    classes = np.arange(n_rows) % n_classes
+    targets = classes[:, None] * 1.0 if kind == "binary" else np.eye(n_classes)[classes]
+    weights = np.full(n_rows, 1 / n_rows)
+    scores = 2.0 * targets - 1.0  # all right, all equally sure
+    factor = fit_inverse_temperature(scores, smoothed_targets(targets, kind), weights, kind)
+    proba = probabilities(scores, factor, kind)
+    expected = (n_rows + 1) / (n_rows + n_classes)
+    assert proba.max() == pytest.approx(expected, rel=1e-3)
+    assert fit_inverse_temperature(scores, targets, weights, kind) > 3.0 * factor

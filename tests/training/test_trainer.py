@@ -53,6 +53,13 @@ def test_a_step_of_one_input_among_noise_is_found_within_few_operations():
     assert r2(network, step_problem(seed=1)) > 0.85
 
 
+@pytest.mark.parametrize(("macs", "most"), [(None, 16), (9, 9), (50, 16)])
+def test_a_network_may_use_a_part_of_the_budget_only(macs, most):
+    problem = make_problem("squared", n_rows=200, n_features=12, n_scores=1)
+    network = train(problem, replace(SETTINGS, macs=macs), n_steps=60)
+    assert most - 1 <= network.n_macs <= most
+
+
 @pytest.mark.parametrize("kind", ["cosine", "relu", "table"])
 def test_a_product_of_two_inputs_among_noise_is_learned_within_the_budget(kind):
     rng = np.random.default_rng(0)
@@ -237,9 +244,12 @@ def test_deviations_are_those_of_each_input():
     ("kind", "variance"), [("cosine", 0.5), ("relu", 0.5 - 0.5 / np.pi), ("table", 1.0)]
 )
 def test_penalties_are_alpha_in_units_of_a_features_variance(kind, variance):
-    weights, scales, heads, curvature, linear = penalties_of(TrainingSettings(kind, 4, 0.01))
+    settings = TrainingSettings(kind, 4, 0.01)
+    weights, scales, heads, curvature, linear = penalties_of(settings, 1000)
     assert heads == pytest.approx(0.01 * variance, rel=0.01)
-    assert 0.0 < weights < heads
+    assert weights == pytest.approx(policy.WEIGHT_ROWS / 1000 * heads, rel=1e-6)
+    # Its share falls with the rows, as that of a prior.
+    assert penalties_of(settings, 4000)[0] == pytest.approx(weights / 4, rel=1e-6)
     assert 0.0 < linear < heads
     assert (scales > 0.0) == (kind == "cosine")
     assert (curvature > 0.0) == (kind == "table")

@@ -18,7 +18,7 @@ from cerflearn._typing import Float64Array, FloatArray
 from cerflearn._validation import check_choice, check_number
 from cerflearn.comparison.training_set import TrainingSet
 from cerflearn.estimators.input import validation_hints
-from cerflearn.estimators.predictors.scaling import InputScaling, scale_inputs
+from cerflearn.estimators.scaling import InputScaling, scale_inputs
 from cerflearn.training.kernel_ridge import tune_kernel
 
 TASKS = ("auto", "classification", "regression")

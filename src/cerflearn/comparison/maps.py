@@ -18,7 +18,7 @@ from cerflearn.comparison.training_set import TrainingSet
 from cerflearn.comparison.tuning import ridge
 from cerflearn.estimators.cerf.blocked_cerf import BlockedCERF
 from cerflearn.estimators.cerf.masked_cerf import MaskedCERF
-from cerflearn.estimators.cost import cost
+from cerflearn.estimators.cost import counted_cost
 from cerflearn.estimators.maps.fastfood import FastfoodFeatures
 from cerflearn.estimators.maps.masked import MaskedFourierFeatures
 from cerflearn.estimators.maps.rff import RandomFourierFeatures
@@ -79,7 +79,7 @@ def nystroem(training: TrainingSet, macs: int) -> FittedModel:
     coef, bias = head.head.astype(np.float32), head.bias.astype(np.float32)
     return FittedModel(
         lambda X: training.predict_from_scores(features.transform(X) @ coef + bias),
-        cost(features) + _head_cost(training, width),
+        counted_cost(features) + _head_cost(training, width),
         width,
         limit_note(width, "components", training.n_samples) if width < allowed else "",
     )
@@ -107,7 +107,7 @@ def _fit(
         warnings.simplefilter("ignore", ConvergenceWarning)  # of CVEM after 20 stages
         sampler = make_map(n_components=width, **parameters).fit(training.X)
         # Selected features may read more inputs than the drawn ones that the width was found for.
-        while cost(sampler).macs + width * training.n_scores > macs:
+        while counted_cost(sampler).macs + width * training.n_scores > macs:
             width -= 1
             sampler = make_map(n_components=width, **parameters).fit(training.X)
     head = ridge(sampler.transform(training.X), training)
@@ -115,7 +115,7 @@ def _fit(
     feature_map = sampler.feature_map_
     return FittedModel(
         lambda X: training.predict_from_scores(feature_map.scores(X, coef, bias)),
-        cost(sampler) + _head_cost(training, width),
+        counted_cost(sampler) + _head_cost(training, width),
         width,
         note,
     )
@@ -135,7 +135,7 @@ def _widest(
     @cache
     def total(n_components: int) -> int:
         sampler = make_map(n_components=n_components, gamma=1.0, random_state=0).fit(training.X)
-        return cost(sampler).macs + n_components * n_scores
+        return counted_cost(sampler).macs + n_components * n_scores
 
     least = total(1)
     if least > macs:

@@ -17,7 +17,7 @@ from cerflearn.comparison.model import BudgetTooSmallError, FittedModel
 from cerflearn.comparison.training_set import Predict, TrainingSet
 from cerflearn.comparison.trees import fit_trees
 from cerflearn.comparison.tuning import FEW_ROWS, best_setting, expected_warnings_ignored, ridge
-from cerflearn.estimators.cost import cost
+from cerflearn.estimators.cost import counted_cost
 from cerflearn.estimators.predictors.classifier import CERFClassifier
 from cerflearn.estimators.predictors.regressor import CERFRegressor
 from cerflearn.features.cost import stored_cost
@@ -111,7 +111,7 @@ def _perceptron(
     model = kind(**parameters)
     with expected_warnings_ignored():
         model.fit(training.X, training.y)
-    counted = cost(model)
+    counted = counted_cost(model)
     if training.n_classes and len(model.classes_) < training.n_classes:
         return FittedModel(model.predict, counted, n_hidden)  # rows without some class
     # Run as plain matrix products, without scikit-learn's checks of the input.
@@ -169,7 +169,7 @@ def fit_predictor(training: TrainingSet, macs: int, parameters: dict[str, Any]) 
         return classes[scores.argmax(axis=1)]
 
     n_features = model.feature_map_.masks.shape[1]
-    return FittedModel(predict, cost(model), n_features, settings=model.settings_)
+    return FittedModel(predict, counted_cost(model), n_features, settings=model.settings_)
 
 
 def trees(training: TrainingSet, macs: int) -> FittedModel:

@@ -49,6 +49,10 @@ class BlockSource(ABC):
         start = index * self.block_rows
         return start, min(start + self.block_rows, self.n_rows)
 
+    def own_engine(self) -> Any:
+        """Return the engine of a source that only one engine can run; None for all others."""
+        return None
+
     @abstractmethod
     def block(self, index: int) -> Block:
         """Return the arrays of block ``index``, not to be written to."""

@@ -3,11 +3,12 @@
 Equal bits for any number of workers need four rules: rows are cut on a fixed grid
 by global row index (:mod:`cerflearn.engine.blocks`), a block function is pure, its results are
 merged along a tree that depends on nothing but their number, and BLAS and LAPACK run on one
-thread (:mod:`cerflearn.engine.blas`), since their sums are ordered by the number of threads.
+thread (:func:`one_thread_blas`), since their sums are ordered by the number of threads.
 """
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +16,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Generic, Protocol, TypeVar
 
-from cerflearn.engine.blas import limit_this_thread, one_thread_blas
+from threadpoolctl import ThreadpoolController
+
 from cerflearn.engine.blocks import BlockSource
 
 StateT = TypeVar("StateT")
@@ -198,7 +200,7 @@ class ThreadsEngine(Engine):
 
 
 def make_engine(source: BlockSource, n_threads: int = 1) -> Engine:
-    """Return the engine for a number of threads, of which there are no more than blocks.
+    """Return the source's own engine, or that of some threads, of which no more than blocks.
 
     Parameters
     ----------
@@ -209,6 +211,9 @@ def make_engine(source: BlockSource, n_threads: int = 1) -> Engine:
     """
     if n_threads < 1:
         raise ValueError(f"n_threads={n_threads!r} must be at least 1.")
+    own: Engine | None = source.own_engine()
+    if own is not None:
+        return own
     n_threads = min(n_threads, len(source))
     return SerialEngine(source) if n_threads <= 1 else ThreadsEngine(source, n_threads)
 
@@ -245,3 +250,58 @@ def map_in_order(
     pool = ThreadPoolExecutor(n_threads, initializer=limit_this_thread)
     with one_thread_blas(), pool:
         return list(pool.map(function, items))
+
+
+_lock = threading.Lock()
+_own = threading.local()
+_n_users = 0
+_limiter: Any = None
+
+
+@contextmanager
+def one_thread_blas() -> Iterator[None]:
+    """Limit BLAS and LAPACK to one thread, in the whole process where they have no finer limit.
+
+    The limit is lifted when the last of several overlapping contexts ends: if the first one to
+    end lifted it, the bits of the others would change.
+    """
+    global _limiter, _n_users
+    if getattr(_own, "limited", False):
+        yield
+        return
+    with _lock:
+        controller = ThreadpoolController()
+        if _n_users == 0:
+            _take_control(controller)
+        # Also for later contexts, see limit_this_thread.
+        limiter = controller.limit(limits=1, user_api="blas")
+        _limiter = limiter if _n_users == 0 else _limiter
+        _n_users += 1
+    _own.limited = True
+    try:
+        yield
+    finally:
+        _own.limited = False
+        with _lock:
+            _n_users -= 1
+            if _n_users == 0:
+                _take_control(controller)
+                _limiter.restore_original_limits()
+                _take_control(controller)
+                _limiter = None
+
+
+def limit_this_thread() -> None:
+    """Set the limit in a thread that ends before a context of :func:`one_thread_blas`.
+
+    Some libraries have one limit for each calling thread rather than one for the process.
+    """
+    ThreadpoolController().limit(limits=1, user_api="blas")
+
+
+def _take_control(controller: ThreadpoolController) -> None:
+    """Let this thread set limits: recent threadpoolctl silently ignores all but one thread."""
+    for library in controller.lib_controllers:
+        clear = getattr(library, "clear_controlling_thread", None)
+        if clear is not None:
+            clear(force=True)

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import manhattan_distances
 
 from cerflearn._typing import Float64Array
 from cerflearn._validation import check_number, invalid
-from cerflearn.estimators.input import varying_inputs
+from cerflearn.estimators.input import map_ranges, to_dense, varying_inputs
 from cerflearn.linalg.distances import distances_from_products, evenly_spaced_rows
 from cerflearn.spectral import KERNELS, SpectralLaw, law_from_kernel
 
@@ -109,17 +109,10 @@ def _spread(X: Any, absolute: bool) -> float:
 def _mean_of_entries(X: Any, function: Callable[[Float64Array], Float64Array]) -> float:
     """Mean of ``function`` over all entries, in float64 and blocks of rows."""
     n_samples, n_features = X.shape
-    if issparse(X):
-        stored = _canonical(X).data.astype(np.float64)
-        n_zeros = n_samples * n_features - stored.size
-        total = function(stored).sum() + n_zeros * float(function(np.zeros(1))[0])
-    else:
-        n_rows = max(1, _SUMMED_AT_ONCE // n_features)
-        total = sum(
-            function(X[start : start + n_rows].astype(np.float64)).sum()
-            for start in range(0, n_samples, n_rows)
-        )
-    return float(total / (n_samples * n_features))
+    n_rows = max(1, _SUMMED_AT_ONCE // n_features)
+    # In C order, as sums of other layouts round otherwise: all containers give the same bits.
+    sums = map_ranges(X, lambda rows: function(to_dense(rows)).sum(), n_rows)
+    return float(sum(sums) / (n_samples * n_features))
 
 
 def _canonical(X: Any) -> Any:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
 from scipy.sparse import issparse, vstack
-from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils import assert_all_finite, check_consistent_length
+from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
 
-from cerflearn._typing import BoolArray, Float64Array
+from cerflearn._typing import BoolArray, Float64Array, IntArray
 from cerflearn._validation import check_integer, invalid
+from cerflearn.blocks.npy import from_npy
+from cerflearn.blocks.row_source import RowSource
+from cerflearn.estimators.dask_rows import DaskRows
+from cerflearn.estimators.streamed_rows import SourceRows, StreamedRows
 
 FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
 """Types of data that are kept as they are."""
@@ -94,14 +99,106 @@ def _check_frame(X: Any) -> None:
             raise ValueError("X has columns of equal name. X must have a name of its own for each.")
 
 
+def open_rows(X: Any, y: Any = None) -> tuple[Any, Any]:
+    """X and y as ``fit`` goes on with them: rows that are not in memory are opened and checked.
+
+    Parameters
+    ----------
+    X : object
+        As the user passed it: the path of an ``.npy`` file, a source of :mod:`cerflearn.blocks`, a
+        Dask array or data frame, or anything else, which is returned as it is.
+    y : object
+        The target; None takes that of the source.
+    """
+    if isinstance(X, str | PathLike) and str(X).endswith(".npy"):
+        X = from_npy(X)
+    if is_dask(X):
+        X = DaskRows(X, y)
+        return X, X.y
+    if isinstance(X, RowSource):
+        X = SourceRows(X)
+    if not isinstance(X, StreamedRows) or X.y is None:
+        return X, y
+    if y is not None and y is not X.y:
+        raise ValueError(f"{X.name} has a target and y is passed too: leave one of them out.")
+    return X, X.y
+
+
+def is_streamed(X: Any) -> bool:
+    """Whether X is not in memory: a path of an ``.npy`` file, a source of blocks, or Dask's."""
+    by_path = isinstance(X, str | PathLike) and str(X).endswith(".npy")
+    return by_path or isinstance(X, RowSource | StreamedRows) or is_dask(X)
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask array or data frame."""
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "to_delayed")
+
+
+def refuse_streamed(X: Any, what: str, remedy: str) -> None:
+    """Raise if X is not in memory and ``what`` needs it there."""
+    if isinstance(X, StreamedRows):
+        raise ValueError(
+            f"{what} needs all rows in memory, and {X.name} is read block by block: {remedy}."
+        )
+
+
+def _read_streamed(estimator: Any, X: StreamedRows, reset: bool, y: Any) -> Any:
+    """Record or compare width and names; the rows were checked when they were opened."""
+    with validation_hints():
+        if reset:
+            estimator.n_features_in_ = X.shape[1]
+            estimator.__dict__.pop("feature_names_in_", None)
+            if X.feature_names is not None:
+                estimator.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
+        else:
+            check_source_columns(estimator, X.feature_names, X.shape[1], X.name)
+        if y is None:
+            return X
+        y = _check_y(y, multi_output=True)
+        check_consistent_length(X, y)
+    return X, y
+
+
+def check_source_columns(estimator: Any, names: Any, width: int, where: str) -> None:
+    """Refuse rows whose columns are not those that ``fit`` saw."""
+    expected = int(estimator.n_features_in_)
+    if width != expected:
+        raise ValueError(
+            f"{where} has {width} columns, but {type(estimator).__name__} is expecting {expected} "
+            "features as input. Pass the columns that fit saw, in the same order."
+        )
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is not None and names is not None and list(known) != list(names):
+        other = next(i for i, name in enumerate(names) if name != known[i])
+        raise ValueError(
+            f"Column {other} of {where} is {names[other]!r}, and was {known[other]!r} in fit: name "
+            "the columns in the order of feature_names_in_."
+        )
+
+
 def read_data(
-    estimator: Any, X: Any, *, reset: bool, y: Any = None, incomplete: bool = False
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    y: Any = None,
+    incomplete: bool = False,
+    in_memory: bool = False,
 ) -> Any:
     """Check X: a finite array or CSR matrix, float32 or float64, with names and width recorded.
 
     With y, which must have as many rows and be finite where it has numbers, both are returned.
-    ``incomplete`` lets NaN pass, and arrays only.
+    ``incomplete`` lets NaN pass, and arrays only; ``in_memory`` reads rows that are elsewhere.
     """
+    if isinstance(X, StreamedRows):
+        read = _read_streamed(estimator, X, reset, y)
+        return (X[:], read[1]) if in_memory and y is not None else read
+    if isinstance(X, RowSource):
+        raise TypeError(
+            f"{type(estimator).__name__} needs X in memory here, and {X!r} is a source of blocks: "
+            "pass an array."
+        )
     _check_frame(X)
     # scikit-learn does not read the types of frames other than pandas: with a list it would make
     # float64 of float32.
@@ -163,12 +260,23 @@ def thread_count(n_jobs: Any, n_samples: int) -> int:
 
 
 def varying_inputs(X: Any) -> BoolArray:
-    """Which columns of an array or CSR matrix hold more than one value, (n_features,)."""
+    """Which columns of an array, CSR matrix or streamed rows vary, (n_features,)."""
+    if isinstance(X, StreamedRows):
+        return X.varying()
     highest, lowest = X.max(axis=0), X.min(axis=0)
     if issparse(X):
         highest, lowest = highest.toarray().ravel(), lowest.toarray().ravel()
     varying: BoolArray = highest > lowest
     return varying
+
+
+def map_ranges(X: Any, function: Callable[[Any], Any], n_rows: int) -> Iterator[Any]:
+    """Yield ``function`` of each ``n_rows`` rows of X, in their order."""
+    if isinstance(X, StreamedRows):
+        yield from X.map_ranges(function, n_rows)
+        return
+    for start in range(0, X.shape[0], n_rows):
+        yield function(X[start : start + n_rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,10 +307,27 @@ class TrainingData:
         """Rows ``[start, stop)`` of X as a float64 array in C order."""
         return to_dense(self.X[start:stop])
 
+    def rows(self, index: IntArray) -> TrainingData:
+        """Return some of the rows."""
+        X, y = self.X[index], self.y
+        frame = X if self.frame is self.X else _take(self.frame, index)
+        return TrainingData(X, frame, None if y is None else _take(y, index))
+
     def slice(self, start: int, stop: int) -> Any:
         """Rows ``[start, stop)`` of ``frame``, of its own kind."""
         frame = self.frame
         return frame.iloc[start:stop] if hasattr(frame, "iloc") else frame[start:stop]
+
+
+NO_ROWS = TrainingData(None, None, None)
+"""What a teacher without rows holds."""
+
+
+def _take(table: Any, index: IntArray) -> Any:
+    """Rows of a frame, a series, an array or a list."""
+    if hasattr(table, "iloc"):
+        return table.iloc[index]
+    return table[index] if hasattr(table, "shape") else np.asarray(table)[index]
 
 
 def to_dense(rows: Any) -> Float64Array:

@@ -19,7 +19,7 @@ from sklearn.utils import get_tags
 
 from cerflearn._typing import Float64Array
 from cerflearn._validation import invalid
-from cerflearn.estimators.input import TrainingData, to_dense
+from cerflearn.estimators.input import TrainingData, refuse_streamed, to_dense
 from cerflearn.estimators.targets import kind_of_target, one_hot
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.dense import draw_dense_map
@@ -210,6 +210,9 @@ def make_teacher(
         return LabelTeacher(data, LabelEncoding(data.y))
     if isinstance(teacher, str):
         return _kernel_teacher(teacher, data, law, n_columns)
+    if not isinstance(teacher, FrozenEstimator):
+        remedy = "fit it on a part, and pass it in a FrozenEstimator"
+        refuse_streamed(data.X, f"Fitting teacher={teacher!r}", remedy)
     return EstimatorTeacher(data, seeded(clone(teacher), rng).fit(data.frame, data.y))
 
 

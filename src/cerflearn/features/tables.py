@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from cerflearn import _native
 from cerflearn._typing import BoolArray, Float64Array, FloatArray, IntArray
 from cerflearn.features.cost import (
+    TABLE_WEIGHT_BYTES,
     Cost,
     Storage,
     StoredArray,
@@ -272,7 +273,7 @@ class TableMap(FrozenArrays):
     def stored_arrays(self) -> list[StoredArray]:
         """Sizes of what a deployed model stores: weights, tables, linear part."""
         return [
-            compressed_array(len(self.values), self.n_tables, self.n_features),
+            compressed_array(len(self.values), self.n_tables, self.n_features, TABLE_WEIGHT_BYTES),
             StoredArray(self.tables.size),
             self.linear_part.stored_array(),
         ]

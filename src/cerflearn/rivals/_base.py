@@ -22,11 +22,11 @@ from cerflearn._validation import (
     check_parameters,
     make_generator,
 )
-from cerflearn.engine.blas import one_thread_blas
+from cerflearn.engine.engines import one_thread_blas
 from cerflearn.estimators.fused import cost_of, scores_of
 from cerflearn.estimators.gamma import resolve_gamma
 from cerflearn.estimators.input import read_data
-from cerflearn.estimators.predictors.scaling import InputScaling, scale_inputs
+from cerflearn.estimators.scaling import InputScaling, scale_inputs
 from cerflearn.estimators.targets import class_targets, kind_of_target
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.cost import Cost

@@ -13,6 +13,7 @@ from cerflearn.training.sizes import (
     boosting_rounds_for,
     n_components_for,
     n_knots_for,
+    part_of_budget,
     usual_inputs,
 )
 from cerflearn.training.task import Task
@@ -51,6 +52,7 @@ def _candidates(
         if direct and request.n_components is None:
             yield TrainingSettings(activations[0], 0, alpha, linear_part=True)
         for n_inputs in (usual, policy.FEW_INPUTS):
+            linear: list[TrainingSettings] = []
             for activation in activations:
                 bounded = activation == "table" and budget.max_bytes is not None
                 n_bins = policy.BINS_WITHIN_BYTES if bounded else None
@@ -58,9 +60,14 @@ def _candidates(
                 setting = TrainingSettings(
                     activation, width, alpha, learn=learn, n_bins=n_bins, n_knots=n_knots
                 )
-                yield setting
-                if direct:
-                    yield replace(setting, linear_part=True)
+                part = None if bounded else part_of_budget(budget, n_inputs, n_usable, width)
+                both = [setting] if part is None else [replace(setting, macs=part), setting]
+                yield from both
+                linear += [replace(one, linear_part=True) for one in both]
+                if part is None and direct:
+                    yield linear.pop()
+            if direct:
+                yield from linear
 
 
 def _with_given(setting: TrainingSettings, request: SettingsRequest) -> TrainingSettings:
@@ -71,6 +78,8 @@ def _with_given(setting: TrainingSettings, request: SettingsRequest) -> Training
     }
     if request.teacher not in (None, "labels"):
         given["refit"] = 0.0  # what is asked for is the teacher's function
+    if request.n_components is not None:
+        given["macs"] = None  # rows do not bound what is given
     if request.n_components == 0:  # the linear part alone, whatever the features were
         given |= {"linear_part": True, "activation": request.activation or "table"}
     if request.gamma is not None:

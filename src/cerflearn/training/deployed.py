@@ -26,7 +26,7 @@ from cerflearn.training.held_out import HeldOutResult
 from cerflearn.training.network import TABLE_END, Activation, Float32Array, TrainableNetwork
 from cerflearn.training.scores import LOSSES
 from cerflearn.training.settings import TrainingSettings
-from cerflearn.training.task import Task
+from cerflearn.training.task import Task, scaled_inputs
 
 _SCORED_ROWS = 4096  # whose features are stored at once
 
@@ -186,6 +186,35 @@ def deploy_fitted(
         return deployed
     penalty = settings.refit / task.n_samples + settings.alpha / deployed.tables.shape[1]
     return replace(deployed, tables=fit_tables(deployed, task, X, penalty))
+
+
+def deploy_scaled(
+    network: TrainableNetwork, settings: TrainingSettings, task: Task
+) -> FeatureNetwork:
+    """Deploy a network for inputs as they are in a task, however it was trained to scale them.
+
+    Parameters
+    ----------
+    network : TrainableNetwork
+        Trained.
+    settings : TrainingSettings
+        It was trained with.
+    task : Task
+        Training rows.
+
+    Returns
+    -------
+    FeatureNetwork
+        In double precision; ``ValueError`` if training has diverged.
+    """
+    if not (np.isfinite(network.parameters).all() and np.isfinite(network.variances).all()):
+        raise ValueError(
+            "Training diverged: values of X or y are too far apart. Clip outliers, or scale X, "
+            "for example with QuantileTransformer."
+        )
+    deployed = deploy_fitted(network, settings, task, scaled_inputs(task, settings))
+    factors = task.input_factors.get(settings.scaling)
+    return deployed if factors is None else deployed.rescaled(factors)
 
 
 def fit_tables(

@@ -29,7 +29,8 @@ class Budget:
     macs : int
         Multiply-accumulates, or additions of table rows, of one row.
     n_scores : int
-        Operations of a feature beside its inputs: scores of the deployed head.
+        Operations of a feature beside its inputs: scores of the deployed head; 0 if the features
+        themselves are the result, of which none is dropped then.
     group_size, features_per_mask : int
         Shape of the blocks of inputs and features that are kept or dropped together.
     max_bytes : int or None
@@ -45,6 +46,10 @@ class Budget:
     features_per_mask: int = 1
     max_bytes: int | None = None
     count_bytes: Callable[[int, int, int, int | None], int] | None = None
+
+    def within(self, macs: int | None) -> Budget:
+        """Return the budget of a network that has at most so many operations, too."""
+        return self if macs is None or macs >= self.macs else replace(self, macs=macs)
 
     def entries_for(self, n_components: int) -> int:
         """Most inputs of a network with so many features."""
@@ -168,6 +173,8 @@ def prune(
         return network
     entries, linear = entry_importances(network, X, deviations)
     block, group_of, sizes, block_importance = _blocks(network, entries, budget)
+    if budget.n_scores == 0:
+        block_importance = _with_best_kept(block_importance, group_of)
     width, K = budget.features_per_mask, network.n_components
     n_blocks = len(block_importance)
     order = np.argsort(np.concatenate([block_importance, linear]), kind="stable")
@@ -189,6 +196,18 @@ def prune(
     dropped = np.zeros(len(order), dtype=np.bool_)
     dropped[order[:n_dropped]] = True
     return network.pruned(~dropped[:n_blocks][block], ~dropped[n_blocks:])
+
+
+def _with_best_kept(importance: Float64Array, group_of: IntArray) -> Float64Array:
+    """Set the importance of the best block of each group to infinity: none loses its last.
+
+    Where features are the result, and not scores, their number is given.
+    """
+    order = np.lexsort((-importance, group_of))
+    first = np.unique(group_of[order], return_index=True)[1]
+    kept = importance.copy()
+    kept[order[first]] = np.inf
+    return kept
 
 
 def merge_tables(network: TrainableNetwork) -> TrainableNetwork:

@@ -91,6 +91,23 @@ def score_targets(targets: Float64Array, kind: TargetKind) -> Float64Array:
     return 2.0 * targets - 1.0 if kind in ("binary", "multilabel") else targets
 
 
+def smoothed_targets(targets: Float64Array, kind: TargetKind) -> Float64Array:
+    r"""Targets by the rule of succession: :math:`(n t + 1) / (n + C)` of n rows and C classes.
+
+    Where no held-out row is wrong, the least log-loss is at infinite scores; with these targets n
+    rows make nobody surer than n rows can (Platt, 1999).
+
+    Examples
+    --------
+    >>> smoothed_targets(np.array([[1.0], [0.0]]), "binary").ravel()
+    array([0.75, 0.25])
+    """
+    n_rows, n_columns = targets.shape
+    n_classes = n_columns if kind == "multiclass" else 2
+    smoothed: Float64Array = (n_rows * targets + 1.0) / (n_rows + n_classes)
+    return smoothed
+
+
 def fit_inverse_temperature(
     scores: Float64Array,
     targets: Float64Array,
@@ -103,7 +120,7 @@ def fit_inverse_temperature(
     Parameters
     ----------
     scores, targets : ndarray of shape (n_samples, n_scores)
-        Of rows that the scores were not fitted to; targets are 0 or 1.
+        Of rows that the scores were not fitted to; targets are 0 or 1, or between them.
     weights : ndarray of shape (n_samples,)
         Of the rows.
     kind : {"binary", "multiclass", "multilabel"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -52,6 +53,8 @@ class TrainingSettings:
     n_resumed : int
         Networks of parts of the rows, one a fold, that are trained on with all rows beside a new
         one; the best is taken. The search sets it, so that settings give the same network again.
+    macs : int or None
+        Most operations of the network, if it is to use a part of the budget only.
     """
 
     activation: Activation
@@ -68,6 +71,7 @@ class TrainingSettings:
     refit: float | None = None
     draw: int = 0
     n_resumed: int = 0
+    macs: int | None = None
 
     def __str__(self) -> str:
         words = [f"activation={self.activation!r}", f"n_components={self.n_components}"]
@@ -79,6 +83,7 @@ class TrainingSettings:
             f"{self.n_knots} knots": self.activation == "table" and self.n_knots != N_KNOTS,
             f"{self.n_bins} bins": self.n_bins is not None,
             f"bins fitted with {self.refit or 0:g} prior rows": bool(self.refit),
+            f"{self.macs} operations": self.macs is not None,
             f"start {self.draw}": self.draw > 0,
         }
         named = [name for name, holds in extra.items() if holds]
@@ -90,10 +95,11 @@ class TrainingSettings:
         return self.activation if self.n_components else "linear"
 
     @property
-    def complexity(self) -> tuple[int, int, float]:
-        """Order in which settings are called simple: kind, number of features, penalty."""
+    def complexity(self) -> tuple[int, int, float, float]:
+        """Order in which settings are called simple: kind, features, operations, penalty."""
         kinds = ("linear", "relu", "cosine", "table")
-        return (kinds.index(self.kind), self.n_components, -self.alpha)
+        macs = math.inf if self.macs is None else self.macs
+        return (kinds.index(self.kind), self.n_components, macs, -self.alpha)
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,19 @@ def n_components_for(
     return found
 
 
+def part_of_budget(
+    budget: Budget, n_inputs: float, n_features: int, n_components: int
+) -> int | None:
+    """Operations of features of so many inputs, where their number is bounded by the rows.
+
+    The whole budget would give each of them more inputs. None if the budget bounds their number.
+    """
+    per_feature = max(n_inputs, min(budget.group_size, n_features)) + budget.n_scores
+    if (n_components + budget.features_per_mask) * per_feature > budget.macs:
+        return None
+    return int(n_components * per_feature)
+
+
 def n_knots_for(n_samples: int) -> int:
     """Knots of a table that is trained on so many rows.
 
@@ -63,7 +76,7 @@ def start_inputs(settings: TrainingSettings, budget: Budget, n_usable: int) -> i
     """Return how many inputs each feature starts with."""
     if settings.n_components == 0:
         return 0
-    kept = budget.macs / settings.n_components - budget.n_scores
+    kept = budget.within(settings.macs).macs / settings.n_components - budget.n_scores
     if settings.learn == "features":  # masks are drawn, and stay
         return int(np.clip(kept, 1, n_usable))
     return int(

@@ -67,7 +67,7 @@ def train_network(
     TrainableNetwork
         Moments of its projections are those of the training rows.
     """
-    rate = policy.LEARNING_RATE
+    rate, budget = policy.LEARNING_RATE, budget.within(settings.macs)
     if start is None:
         network = draw_network(problem, settings, budget, usable, bias, rng)
     else:
@@ -133,7 +133,7 @@ class _Steps:
         size = min(policy.BATCH_SIZE, problem.n_rows)
         self._order = batches_of_rows(problem.n_rows, size, n_steps, rng)
         self._rates = learning_rates(n_steps, rate)
-        self._penalties = penalties_of(settings)
+        self._penalties = penalties_of(settings, problem.n_rows)
         self._moment_rate = min(1.0, size / min(problem.n_rows, policy.MOMENT_HORIZON))
 
     def importance_rows(self) -> Float32Array:
@@ -198,12 +198,12 @@ def learning_rates(n_steps: int, rate: float) -> Float32Array:
     return rates.astype(np.float32)
 
 
-def penalties_of(settings: TrainingSettings) -> Float32Array:
+def penalties_of(settings: TrainingSettings, n_rows: int) -> Float32Array:
     """Penalties of weights, scales, heads, second differences and linear part."""
     heads = settings.alpha * policy.REGRESSOR_VARIANCES[settings.activation]
     return np.array(
         [
-            policy.WEIGHT_SHARE * heads,
+            min(policy.WEIGHT_ROWS / n_rows, policy.MOST_WEIGHT_SHARE) * heads,
             policy.SCALE_SHARE * heads if settings.activation == "cosine" else 0.0,
             heads,
             policy.CURVATURE * heads if settings.activation == "table" else 0.0,

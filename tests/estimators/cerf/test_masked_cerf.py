@@ -354,7 +354,7 @@ BAD = [
     ({"weights": "free"}, "weights='free' is not valid: it must be 'equal' or 'nnls'"),
     (
         {"weights": "nnls", "selector": "random"},
-        "weights='nnls' has no effect with selector='random': random features have no teacher",
+        "weights='nnls' has no effect with selector='random': only features that are chosen",
     ),
     (
         {"selector": "shared", "max_stages": 1},

@@ -103,10 +103,18 @@ def test_the_report_counts_in_the_right_number():
 def test_the_report_says_why_a_budget_is_not_used_up():
     model = CERFClassifier(**QUICK | {"macs": 10**12}, learn="features").fit(X, TWO)
     n_components = int(5 * np.sqrt(120))
-    ceiling = n_components * (5 + 1)
+    # Features of 1.5 inputs, or of the least number that is usual, and one score.
+    part = model.settings_["macs"]
+    assert part in (int(n_components * 2.5), int(n_components * 3))
     assert model.macs_ == 10**12
-    assert model.n_macs_ <= ceiling
+    assert model.n_macs_ <= part
     report = model.report()
+    assert "macs=1,000,000,000,000 is not used up" in report
+    assert f"{part} MACs were as good or better on held-out rows" in report
+    whole = CERFClassifier(macs=10**12, settings=model.settings_ | {"macs": None}, random_state=0)
+    ceiling = n_components * (5 + 1)
+    report = whole.fit(X, TWO).report()
+    assert part < whole.n_macs_ <= ceiling
     assert "macs=1,000,000,000,000 is not used up" in report
     assert f"{n_components} features (chosen, at most 5 sqrt(n_samples))" in report
     assert f"cost {ceiling:,} MACs" in report

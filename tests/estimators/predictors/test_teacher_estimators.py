@@ -25,7 +25,7 @@ from cerflearn.training.task import Task
 X, Y = make_friedman1(n_samples=400, noise=0.5, random_state=0)
 CLASSES = np.digitize(Y, [11.0, 17.0])
 TRAIN, TEST = slice(0, 300), slice(300, None)
-QUICK = {"macs": 120, "alpha": 3e-3, "effort": 0.1, "random_state": 0}
+QUICK = {"macs": 120, "alpha": 3e-3, "effort": 0.2, "random_state": 0}
 
 
 @pytest.mark.parametrize("y", [CLASSES, CLASSES > 1], ids=["three", "two"])
@@ -78,7 +78,7 @@ def test_random_states_of_a_teacher_are_set():
 def test_settings_of_a_taught_model_need_the_teacher():
     teacher = HistGradientBoostingRegressor(max_iter=10)
     model = CERFRegressor(teacher=teacher, **QUICK).fit(X, Y)
-    given = {"settings": model.settings_, "macs": 120, "effort": 0.1, "random_state": 0}
+    given = {"settings": model.settings_, "macs": 120, "effort": 0.2, "random_state": 0}
     with pytest.raises(ValueError, match="needs the estimator: pass it as teacher, too"):
         CERFRegressor(**given).fit(X, Y)
     again = CERFRegressor(teacher=teacher, **given).fit(X, Y)

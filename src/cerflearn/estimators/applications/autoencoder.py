@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from cerflearn._typing import FloatArray, MatrixLike, RandomStateLike
-from cerflearn._validation import NoEffect
+from cerflearn._validation import Constraint, NoEffect, OneOf, invalid
 from cerflearn.engine.blocks import BLOCK_ROWS
-from cerflearn.estimators.applications.inner_map import Transformer
+from cerflearn.estimators.applications.inner_map import DEFAULT_CODES, Transformer
 from cerflearn.estimators.applications.kernel_pca import RandomizedKernelPCA
-from cerflearn.estimators.input import read_data, to_dense
+from cerflearn.estimators.applications.trained_codes import BUDGET_EFFECTS
+from cerflearn.estimators.components import CodeTargets, leading_components
+from cerflearn.estimators.input import TrainingData, read_data, to_dense
+from cerflearn.estimators.teachers import TeacherLike
+from cerflearn.features.cost import Cost, stored_cost
 
 
 class KernelAutoencoder(RandomizedKernelPCA):
@@ -44,29 +47,53 @@ class KernelAutoencoder(RandomizedKernelPCA):
         Threads of ``fit`` and ``encode``: None is 1 unless in a ``joblib.parallel_config``, -1 all
         cores. The bits of the result do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the map.
+        Seed of the map, and of training.
+    macs : int, default=None
+        Budget of operations of ``encode`` for one row. Codes are then those of a network within the
+        budget, trained for ``objective``: cosines, relu features or tables, each of few inputs, and
+        a sparse linear part, chosen on held-out rows. A feature costs its inputs and J. None: codes
+        are exact components of ``feature_map``. Not with ``feature_map`` or ``partial_fit``.
+    objective : {"reconstruction", "teacher"}, default="reconstruction"
+        With ``macs``: codes from which a linear decoder gets the least squared error, which linear
+        PCA has at J D operations; or the leading components of ``teacher``, with the decoder that
+        suits them best. Only with ``macs``.
+    teacher : {"rff", "nystroem", "kernel_pca"}, SpectralLaw or transformer, default="rff"
+        Whose components the codes are, with ``objective="teacher"``; it may be large, as it is not
+        kept. With a name: 1,024 random features, or up to 1,000 Nystroem features or kernel
+        principal components, of the Gaussian kernel with ``gamma="scale"``.
+    verbose : int, default=0
+        Above 0: print what is trained, with ``macs``.
 
     Attributes
     ----------
     feature_map_ : transformer
-        The fitted map.
+        The fitted map; without ``macs``.
     components_ : ndarray of shape (n_components_, K)
-        Rows of :math:`P_J^\top`, orthonormal; the largest entry of each is positive.
+        Rows of :math:`P_J^\top`, orthonormal; the largest entry of each is positive. Without
+        ``macs``.
     mean_ : ndarray of shape (K,)
-        :math:`\bar\varphi`.
+        :math:`\bar\varphi`; without ``macs``.
+    encoder_ : Encoder
+        The trained network, with ``macs``: a dataclass, see
+        :class:`cerflearn.estimators.encoder.Encoder`.
     explained_variance_ : ndarray of shape (n_components_,)
         Variance of each code.
     explained_variance_ratio_ : ndarray of shape (n_components_,)
-        Its share of the variance of all features.
+        Its share of the variance of all features, of all inputs (``objective="reconstruction"``)
+        or of all columns of the teacher.
     singular_values_ : ndarray of shape (n_components_,)
-        Singular values of the centred features.
+        Root of N - 1 times the variance of each code.
     inverse_weights_ : ndarray of shape (n_components_, n_features)
         B.
     inverse_mean_ : ndarray of shape (n_features,)
         :math:`\bar x`.
     moments_ : CrossMoments
-        Means and second moments of features and inputs, which ``partial_fit`` adds to: a
-        dataclass of arrays, see :class:`cerflearn.linalg.moments.CrossMoments`.
+        Means and second moments of features and inputs, which ``partial_fit`` adds to, without
+        ``macs``: a dataclass of arrays, see :class:`cerflearn.linalg.moments.CrossMoments`.
+    encoder_cost_ : Cost
+        Cost of ``encode``, as :func:`cerflearn.cost` counts it.
+    decoder_cost_ : Cost
+        Cost of ``decode``.
     n_components_ : int
         Length of a code.
     n_samples_seen_ : int
@@ -84,9 +111,12 @@ class KernelAutoencoder(RandomizedKernelPCA):
 
     Notes
     -----
-    Decoding is linear, so linear PCA, whose codes are the best for it among linear ones, often has
-    a lower squared error where its D J MACs are affordable: on digits it had, with as many codes
-    (``benchmarks/applications.py``).
+    Decoding is linear, so linear PCA, whose codes are the best for it among linear ones, has a
+    lower squared error than components of random features where its D J MACs are affordable.
+    With ``macs``, codes come close to that error at a fraction of its operations: on digits of 400
+    pixels at a tenth of them within 1.1 % of it (docs/encoders.md). Their directions are
+    those of linear PCA, rotated to few large entries (varimax), so single codes have no order but
+    that of their variances.
 
     References
     ----------
@@ -106,9 +136,35 @@ class KernelAutoencoder(RandomizedKernelPCA):
     (597, 64)
     >>> model.score(X[1200:]) > -0.4
     True
+
+    Within a budget, of a quarter of the operations of linear PCA:
+
+    >>> from cerflearn import cost
+    >>> cheap = KernelAutoencoder(macs=240, random_state=0).fit(X[:1200])
+    >>> cost(cheap).macs <= 240, cheap.score(X[1200:]) > model.score(X[1200:])
+    (True, True)
+    >>> cheap.decoder_cost_.macs
+    960
     """
 
-    _without_effect: ClassVar[tuple[NoEffect, ...]] = ()
+    _constraints: ClassVar[dict[str, Constraint]] = RandomizedKernelPCA._constraints | {
+        "objective": OneOf(("reconstruction", "teacher"))
+    }
+    _without_effect: ClassVar[tuple[NoEffect, ...]] = (
+        *BUDGET_EFFECTS,
+        NoEffect(
+            "objective",
+            "macs",
+            lambda estimator: estimator.macs is None,
+            "exact components of feature_map are not trained; pass macs",
+        ),
+        NoEffect(
+            "teacher",
+            "objective",
+            lambda estimator: estimator.objective == "reconstruction",
+            "inputs are reconstructed, whatever a teacher makes of them; pass objective='teacher'",
+        ),
+    )
 
     def __init__(
         self,
@@ -118,6 +174,10 @@ class KernelAutoencoder(RandomizedKernelPCA):
         alpha: float = 1e-3,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
+        macs: int | None = None,
+        objective: Literal["reconstruction", "teacher"] = "reconstruction",
+        teacher: TeacherLike = "rff",
+        verbose: int = 0,
     ) -> None:
         super().__init__(
             n_components=n_components,
@@ -125,7 +185,38 @@ class KernelAutoencoder(RandomizedKernelPCA):
             alpha=alpha,
             n_jobs=n_jobs,
             random_state=random_state,
+            macs=macs,
+            teacher=teacher,
+            verbose=verbose,
         )
+        self.objective = objective
+
+    @property
+    def encoder_cost_(self) -> Cost:
+        """Cost of ``encode``, as :func:`cerflearn.cost` counts it."""
+        self._check_fitted()
+        return self._count_cost()
+
+    @property
+    def decoder_cost_(self) -> Cost:
+        """Cost of ``decode``: codes times inputs."""
+        self._check_fitted()
+        n_weights = self.inverse_weights_.size
+        return stored_cost(macs=n_weights, n_parameters=n_weights + len(self.inverse_mean_))
+
+    def _targets(self, data: TrainingData, rng: np.random.Generator, n_threads: int) -> CodeTargets:
+        if self.objective == "teacher":
+            return super()._targets(data, rng, n_threads)
+        most = min(data.X.shape)
+        if self.n_components is not None and self.n_components > most:
+            raise invalid(
+                "n_components",
+                self.n_components,
+                f"at most {most}, the smaller of n_samples={data.n_samples} and the "
+                f"{data.X.shape[1]} inputs",
+            )
+        n_codes = min(int(self.n_components or DEFAULT_CODES), most)
+        return leading_components(data.dense, data.n_samples, n_codes, n_threads, rotated=True)
 
     def encode(self, X: MatrixLike) -> Any:
         """Compute codes of X; the same as ``transform``.
@@ -188,7 +279,7 @@ class KernelAutoencoder(RandomizedKernelPCA):
         float
             Not negative; infinite if every row is the mean but is not reconstructed.
         """
-        check_is_fitted(self, "components_")
+        self._check_fitted()
         checked = read_data(self, X, reset=False)
         estimates = self.reconstruct(X)
         largest = max(float(checked.max()), -float(checked.min()))

@@ -20,9 +20,8 @@ from cerflearn._validation import (
     invalid,
     make_generator,
 )
-from cerflearn.engine.blas import one_thread_blas
-from cerflearn.engine.blocks import ComputedSource
-from cerflearn.engine.engines import make_engine
+from cerflearn.engine.blocks import BlockSource, ComputedSource
+from cerflearn.engine.engines import make_engine, one_thread_blas
 from cerflearn.estimators.applications.inner_map import (
     Transformer,
     check_inner_map,
@@ -31,21 +30,44 @@ from cerflearn.estimators.applications.inner_map import (
     inner_features,
     project,
 )
-from cerflearn.estimators.cost import cost
+from cerflearn.estimators.block_output import BlockTransforms
+from cerflearn.estimators.cost import counted_cost
+from cerflearn.estimators.dask_rows import DaskRows
 from cerflearn.estimators.input import (
     check_has_columns,
     check_n_jobs,
+    is_streamed,
+    open_rows,
     read_data,
     thread_count,
     validation_hints,
     varying_inputs,
 )
+from cerflearn.estimators.streamed_rows import StreamedRows
 from cerflearn.features.cost import Cost, stored_cost
 from cerflearn.linalg.canonical import canonical_axes
 from cerflearn.linalg.moments import CrossMoments, cross_moments_block
 
 
+class TwoViews:
+    """Features of some rows of two views, computed where they are.
+
+    Parameters
+    ----------
+    first, second : transformer
+        The maps.
+    """
+
+    def __init__(self, first: Any, second: Any) -> None:
+        self.first, self.second = first, second
+
+    def __call__(self, rows: Any, others: Any) -> tuple[Float64Array, Float64Array]:
+        """Return both."""
+        return inner_features(self.first, rows), inner_features(self.second, others)
+
+
 class RandomizedKernelCCA(
+    BlockTransforms,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # scikit-learn has no types
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -158,15 +180,16 @@ class RandomizedKernelCCA(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: MatrixLike) -> Self:
+    def fit(self, X: MatrixLike, y: MatrixLike = None) -> Self:
         """Fit both maps, stream the moments of their features, and solve.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            First view.
+            First view; or a source of :mod:`cerflearn.blocks`, or the path of an ``.npy`` file.
         y : {array-like, sparse matrix} of shape (n_samples, n_features_y) or (n_samples,)
-            Second view of the same samples, in the same order.
+            Second view of the same samples, in the same order, or a source of it; left out if X is
+            a source with targets, which are then the second view.
 
         Returns
         -------
@@ -176,8 +199,10 @@ class RandomizedKernelCCA(
         self._check_parameters()
         rng = make_generator(self.random_state)
         self.__dict__.pop("x_components_", None)
+        X, y = open_rows(X, y)
+        y, _ = open_rows(y)
         X = read_data(self, X, reset=True)
-        Y = self._read_second(y)
+        Y = y if isinstance(y, StreamedRows) else self._read_second(y)
         with validation_hints():
             check_consistent_length(X, Y)
         self._check_views(X, Y)
@@ -203,6 +228,8 @@ class RandomizedKernelCCA(
         ndarray of shape (n_samples, n_components), or a pair of them if y is given
             Variates of X, and of y.
         """
+        if y is None and is_streamed(X):
+            return self._transform_blocks(X)
         first = self._first_variates(X)
         return first if y is None else (first, self._second_variates(y, len(first)))
 
@@ -238,7 +265,9 @@ class RandomizedKernelCCA(
 
     def _first_variates(self, X: Any) -> FloatArray:
         check_is_fitted(self, "x_components_")
-        X = read_data(self, X, reset=False)
+        return self._transform_rows(read_data(self, X, reset=False))
+
+    def _transform_rows(self, X: Any) -> FloatArray:
         n_threads = thread_count(self.n_jobs, X.shape[0])
         return project(self.feature_map_, X, self.x_components_, self._x_intercept, n_threads)
 
@@ -276,7 +305,10 @@ class RandomizedKernelCCA(
             first = inner_features(self.feature_map_, X[start:stop])
             return first, inner_features(self.y_feature_map_, Y[start:stop])
 
-        source = ComputedSource(compute, int(X.shape[0]))
+        source: BlockSource = ComputedSource(compute, int(X.shape[0]))
+        if isinstance(X, DaskRows):
+            views = TwoViews(self.feature_map_, self.y_feature_map_)
+            source = X.block_source(views, Y[:] if isinstance(Y, StreamedRows) else Y)
         engine = make_engine(source, thread_count(self.n_jobs, X.shape[0]))
         moments = engine.map_reduce(cross_moments_block, True)
         check_moments(moments)
@@ -310,7 +342,7 @@ class RandomizedKernelCCA(
         """Cost of ``transform(X)``: the map of X, and outputs times pairs."""
         n_weights = self.x_components_.size
         head = stored_cost(macs=n_weights, n_parameters=n_weights + len(self.x_components_))
-        return cost(self.feature_map_) + head
+        return counted_cost(self.feature_map_) + head
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,17 +6,16 @@ Everything here is in standardised units: observed columns have mean 0 and varia
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from cerflearn._typing import BoolArray, Float64Array
 from cerflearn._validation import invalid
-from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.blocks import BLOCK_ROWS, ArraySource, ComputedSource
-from cerflearn.engine.engines import make_engine
+from cerflearn.engine.engines import make_engine, one_thread_blas
 from cerflearn.estimators.applications.inner_map import fit_inner_map, inner_features
-from cerflearn.estimators.cost import cost
+from cerflearn.estimators.cost import counted_cost
 from cerflearn.features.cost import Cost, stored_cost
 from cerflearn.linalg.columns import ColumnFits, HiddenColumns, fit_columns
 from cerflearn.linalg.moments import cross_moments_block
@@ -30,6 +29,7 @@ FARTHEST = 5.0
 
 _ROUNDING_SPREAD = 1e-12  # a spread of this share of the mean is rounding
 _LEAST_SPREAD = float(np.sqrt(np.finfo(np.float64).tiny))  # its square has all its digits
+_IMPUTER_CODES = 100
 _BLOCK_COLUMNS = 8  # columns of one piece of work
 
 
@@ -65,6 +65,24 @@ class StageOptions:
     max_iter: int
     tol: float
     n_threads: int
+
+    @classmethod
+    def of(cls, model: Any, values: Float64Array, n_threads: int) -> Self:
+        """Options of an imputer with checked parameters, for some rows."""
+        n_codes = model.n_components
+        if n_codes is None:
+            n_codes = max(1, min(_IMPUTER_CODES, len(values) // 2))
+        chosen = isinstance(model.alpha, str)
+        return cls(
+            feature_map=model.feature_map,
+            n_components=int(n_codes),
+            may_be_fewer=model.n_components is None,
+            linear_part=bool(model.linear_part),
+            alphas=IMPUTER_ALPHAS if chosen else np.array([float(model.alpha)]),
+            max_iter=int(model.max_iter),
+            tol=float(model.tol),
+            n_threads=n_threads,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,12 +128,24 @@ class ImputationStage:
         n_weights = self.components.size + self.weights.shape[1] * len(self.weights)
         macs = n_weights - len(self.weights)  # intercepts are free
         head = stored_cost(macs=macs, n_parameters=n_weights + len(self.mean))
-        return cost(self.feature_map) + head
+        return counted_cost(self.feature_map) + head
 
 
 def column_label(column: int, names: Any) -> str:
     """``Column 3``, with its name if columns have names, for messages."""
     return f"Column {column}" if names is None else f"Column {column} ({names[column]!r})"
+
+
+def check_incomplete_rows(X: Any, missing: BoolArray, names: Any) -> None:
+    """Refuse rows that nothing can be learned from."""
+    if len(X) < 2:
+        raise ValueError("X has one sample (n_samples = 1): KernelImputer needs two or more.")
+    empty = np.flatnonzero(missing.all(axis=0))
+    if len(empty):
+        raise ValueError(
+            f"{column_label(int(empty[0]), names)} of X has no value at all in the {len(X)} "
+            "training rows: drop it, or fill it with a constant."
+        )
 
 
 def standardise(
@@ -269,9 +299,7 @@ def _regress(task: HiddenColumns, n_threads: int) -> ColumnFits:
     return make_engine(columns, n_threads).map_reduce(fit_columns, task)
 
 
-def complete(
-    stages: list[ImputationStage], filled: Float64Array, missing: BoolArray
-) -> Float64Array:
+def complete(stages: list[Any], filled: Float64Array, missing: BoolArray) -> Float64Array:
     """Rows (n_samples, n_features) after all stages, in blocks of rows."""
     completed = np.empty_like(filled)
     with one_thread_blas():

@@ -18,35 +18,44 @@ from cerflearn._validation import (
     NoEffect,
     Number,
     Passes,
+    Verbosity,
     Whole,
     check_effects,
     check_integer,
     check_parameters,
     make_generator,
 )
-from cerflearn.engine.blas import one_thread_blas
+from cerflearn.engine.engines import one_thread_blas
 from cerflearn.estimators.applications.imputation import (
-    IMPUTER_ALPHAS,
-    ImputationStage,
     StageOptions,
+    check_incomplete_rows,
     check_range,
-    column_label,
     complete,
     standardise,
     train_stages,
 )
-from cerflearn.estimators.applications.inner_map import Transformer, check_inner_map
+from cerflearn.estimators.applications.inner_map import (
+    MACS_CONSTRAINT,
+    Transformer,
+    check_inner_map,
+)
 from cerflearn.estimators.applications.patterns import (
     check_missing_values,
+    check_one_pattern,
     check_patterns,
     has_one_pattern,
     hide_values,
     is_nan,
 )
+from cerflearn.estimators.applications.trained_completion import (
+    COMPLETION_EFFECTS,
+    CompletionOptions,
+    train_completion,
+)
 from cerflearn.estimators.input import check_n_jobs, read_data, thread_count
 from cerflearn.features.cost import Cost
 
-_IMPUTER_CODES, _IMPUTER_ROWS, _MOST_COPIES = 100, 20_000, 4
+_IMPUTER_ROWS, _MOST_COPIES = 20_000, 4
 _MOST_COPIED = 2**24  # values of all copies, 128 MiB
 
 
@@ -106,7 +115,14 @@ class KernelImputer(
         Threads of ``fit``: None is 1 unless in a ``joblib.parallel_config``, -1 all cores. The bits
         of the result do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the maps and of what is hidden.
+        Seed of the maps, of what is hidden, and of training.
+    macs : int, default=None
+        Budget of operations of completing one row, for a single pattern, which ``patterns`` must
+        be. The missing inputs are then predicted from the observed ones by one trained network:
+        J codes and a linear decoder, or a score for each missing input, whichever has the lower
+        error on held-out rows. ``n_components`` is the number of codes then.
+    verbose : int, default=0
+        Above 0: print what is trained, with ``macs``.
 
     Attributes
     ----------
@@ -114,13 +130,15 @@ class KernelImputer(
         Means of the known values: the first guess.
     scale_ : ndarray of shape (n_features,)
         Their standard deviations; 1 where constant.
-    stages_ : list of ImputationStage
+    stages_ : list of ImputationStage or TrainedStage
         Map, codes and regressors of each stage: dataclasses of arrays, see
-        :class:`cerflearn.estimators.applications.imputation.ImputationStage`.
+        :class:`cerflearn.estimators.applications.imputation.ImputationStage`; with ``macs`` one
+        :class:`cerflearn.estimators.applications.trained_completion.TrainedStage`.
     errors_ : ndarray of shape (n_iter_,)
         After each stage, the cross-validated squared error of hidden values divided by that of the
         means, in units of the standard deviations. Rows hidden in one fold were filled with the
-        help of the others from the second stage on: optimistic as an estimate of the error.
+        help of the others from the second stage on: optimistic as an estimate of the error. With
+        ``macs``, of held-out rows.
     alphas_ : ndarray of shape (n_iter_, n_features)
         Penalty of each column in each stage, in the units of ``alpha``, which is one number for
         all of them.
@@ -177,8 +195,11 @@ class KernelImputer(
         "missing_values": Passes(check_missing_values),
         "add_indicator": Flag(),
         "n_jobs": Passes(lambda _, value: check_n_jobs(value)),
+        "macs": MACS_CONSTRAINT,
+        "verbose": Verbosity(),
     }
     _without_effect: ClassVar[tuple[NoEffect, ...]] = (
+        *COMPLETION_EFFECTS,
         NoEffect(
             "n_copies",
             "patterns",
@@ -200,7 +221,7 @@ class KernelImputer(
         ),
     )
 
-    stages_: list[ImputationStage]
+    stages_: list[Any]
 
     def __init__(
         self,
@@ -217,6 +238,8 @@ class KernelImputer(
         add_indicator: bool = False,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
+        macs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.feature_map = feature_map
@@ -230,6 +253,8 @@ class KernelImputer(
         self.add_indicator = add_indicator
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.macs = macs
+        self.verbose = verbose
 
     def fit(self, X: MatrixLike, y: Any = None) -> Self:  # noqa: ARG002
         """Learn to predict each column from the others.
@@ -250,7 +275,7 @@ class KernelImputer(
         rng = make_generator(self.random_state)
         self.__dict__.pop("stages_", None)
         X, missing = self._read(X, reset=True)
-        self._check_rows(X, missing)
+        check_incomplete_rows(X, missing, getattr(self, "feature_names_in_", None))
         patterns = check_patterns(self.patterns, X.shape[1])
         self.indicator_ = None
         if self.add_indicator:
@@ -259,10 +284,7 @@ class KernelImputer(
         self._covered = np.any(patterns, axis=0) if isinstance(patterns, np.ndarray) else None
         names = getattr(self, "feature_names_in_", None)
         values, self.statistics_, self.scale_ = standardise(X, missing, names)
-        n_copies = 1 if has_one_pattern(self.patterns) else self._copies(*X.shape)
-        hidden = hide_values(missing, patterns, n_copies, rng)
-        with one_thread_blas():
-            stages, errors = train_stages(values, missing, hidden, self._options(values), rng)
+        stages, errors = self._train(values, missing, patterns, rng)
         self.errors_ = np.array(errors)
         self.alphas_ = np.array([stage.alphas for stage in stages]).reshape(-1, X.shape[1])
         self.n_iter_ = len(stages)
@@ -339,18 +361,6 @@ class KernelImputer(
             missing = np.equal(X, self.missing_values)
         return X, missing
 
-    def _check_rows(self, X: Any, missing: BoolArray) -> None:
-        """Refuse what nothing can be learned from."""
-        if len(X) < 2:
-            raise ValueError("X has one sample (n_samples = 1): KernelImputer needs two or more.")
-        empty = np.flatnonzero(missing.all(axis=0))
-        if len(empty):
-            label = column_label(int(empty[0]), getattr(self, "feature_names_in_", None))
-            raise ValueError(
-                f"{label} of X has no value at all in the {len(X)} training rows: "
-                "drop it, or fill it with a constant."
-            )
-
     def _copies(self, n_samples: int, n_features: int) -> int:
         if self.n_copies is not None:
             most = max(1, _MOST_COPIED // (n_samples * n_features))
@@ -358,24 +368,24 @@ class KernelImputer(
             return check_integer("n_copies", self.n_copies, must_be, at_most=most)
         return int(np.clip(_IMPUTER_ROWS // n_samples, 1, _MOST_COPIES))
 
-    def _options(self, values: Float64Array) -> StageOptions:
-        n_codes = self.n_components
-        if n_codes is None:
-            n_codes = max(1, min(_IMPUTER_CODES, len(values) // 2))
-        return StageOptions(
-            feature_map=self.feature_map,
-            n_components=int(n_codes),
-            may_be_fewer=self.n_components is None,
-            linear_part=bool(self.linear_part),
-            alphas=IMPUTER_ALPHAS if isinstance(self.alpha, str) else np.array([float(self.alpha)]),
-            max_iter=int(self.max_iter),
-            tol=float(self.tol),
-            n_threads=thread_count(self.n_jobs, len(values)),
-        )
+    def _train(
+        self, values: Float64Array, missing: BoolArray, patterns: Any, rng: np.random.Generator
+    ) -> Any:
+        """Stages with their errors."""
+        if self.macs is not None:
+            budgeted = CompletionOptions.of(self, thread_count(self.n_jobs, len(values)))
+            return train_completion(values, missing, patterns[0], budgeted, rng)
+        n_copies = 1 if has_one_pattern(self.patterns) else self._copies(*values.shape)
+        hidden = hide_values(missing, patterns, n_copies, rng)
+        with one_thread_blas():
+            options = StageOptions.of(self, values, thread_count(self.n_jobs, len(values)))
+            return train_stages(values, missing, hidden, options, rng)
 
     def _check_parameters(self) -> None:
         check_parameters(self, self._constraints)
         check_effects(self, self._without_effect)
+        if self.macs is not None:
+            check_one_pattern(self.patterns, self.macs)
 
     def _count_cost(self) -> Cost:
         """Cost of completing a row of which any value may be missing: all stages."""

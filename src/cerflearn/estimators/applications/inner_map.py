@@ -11,17 +11,26 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
+from sklearn.utils.validation import check_array
 
 from cerflearn._typing import Float64Array, FloatArray
-from cerflearn._validation import invalid
-from cerflearn.engine.blas import one_thread_blas
+from cerflearn._validation import Whole, invalid
 from cerflearn.engine.blocks import BLOCK_ROWS, ComputedSource
-from cerflearn.engine.engines import Engine, make_engine
-from cerflearn.estimators.input import to_dense
+from cerflearn.engine.engines import Engine, make_engine, one_thread_blas
+from cerflearn.estimators.dask_rows import DaskRows
+from cerflearn.estimators.input import refuse_streamed, to_dense
 from cerflearn.estimators.maps.masked import MaskedFourierFeatures
 from cerflearn.estimators.maps.random_feature_map import RandomFeatureMap
 from cerflearn.estimators.teachers import seeded
-from cerflearn.linalg.moments import CrossMoments
+from cerflearn.linalg.moments import CrossMoments, cross_moments_block
+
+DEFAULT_CODES = 15
+"""Default number of codes, as in the paper."""
+
+MACS_CONSTRAINT = Whole(
+    "a positive integer of at most 1,000,000,000,000, or None", at_most=10**12, also=(None,)
+)
+"""What ``macs`` of an application must be."""
 
 INNER_OUTPUTS = 512
 """Outputs of the map that is used if none is given."""
@@ -54,6 +63,15 @@ def needs_target(feature_map: Any) -> bool:
     return bool(get_tags(feature_map).target_tags.required)
 
 
+def has_inverse(estimator: Any) -> bool:
+    """Whether codes can be turned back; ``AttributeError`` says what to set if not."""
+    if not estimator.fit_inverse_transform:
+        raise AttributeError(
+            "inverse_transform needs fit_inverse_transform=True: set it and fit again."
+        )
+    return True
+
+
 def check_moments(moments: CrossMoments) -> None:
     """Refuse features that overflow when they are squared and summed."""
     for scatter in (moments.left_scatter, moments.cross_scatter, moments.right_scatter):
@@ -71,6 +89,9 @@ def fit_inner_map(feature_map: Any, X: Any, y: Any, rng: np.random.Generator) ->
     """
     if feature_map is None:
         feature_map = MaskedFourierFeatures(n_components=INNER_OUTPUTS)
+    if not isinstance(feature_map, RandomFeatureMap):
+        remedy = "pass one of cerflearn, such as MaskedFourierFeatures()"
+        refuse_streamed(X, f"Fitting feature_map={feature_map!r}", remedy)
     return seeded(clone(feature_map), rng).fit(X, y)
 
 
@@ -102,13 +123,67 @@ def n_inner_outputs(fitted: Any, X: Any) -> int:
     return int(inner_features(fitted, X[:1]).shape[1])
 
 
+def n_codes_of(fitted: Any, X: Any, n_components: int | None) -> int:
+    """Count the codes: as many as are asked for, or 15, or all that the map and rows can have."""
+    n_samples, n_outputs = int(X.shape[0]), n_inner_outputs(fitted, X)
+    most = min(n_outputs, n_samples)
+    if n_components is not None and n_components > most:
+        raise invalid(
+            "n_components",
+            n_components,
+            f"at most {most}, the smaller of n_samples={n_samples} and the {n_outputs} "
+            "outputs of feature_map",
+        )
+    return min(int(n_components or DEFAULT_CODES), most)
+
+
+def feature_moments(fitted: Any, X: Any, n_threads: int, *, with_inputs: bool) -> CrossMoments:
+    """Moments of features and inputs of X, in one pass over blocks of rows."""
+    engine = feature_engine(fitted, X, n_threads, with_inputs=with_inputs)
+    moments = engine.map_reduce(cross_moments_block, False)
+    check_moments(moments)
+    return moments
+
+
+def total_scatter(moments: CrossMoments) -> float:
+    """Sum of squares of all centred features; refused if there is none."""
+    total = float(np.trace(moments.left_scatter))
+    if not total > 0.0:
+        raise ValueError(
+            "The features of X are constant: there is nothing to reduce. Scale X or choose "
+            "another feature_map or gamma."
+        )
+    return total
+
+
+class RowFeatures:
+    """Features and inputs of some rows, computed where they are.
+
+    Parameters
+    ----------
+    fitted : transformer
+        The map.
+    with_inputs : bool
+        Whether inputs are wanted; otherwise they have no columns.
+    """
+
+    def __init__(self, fitted: Any, with_inputs: bool) -> None:
+        self.fitted, self.with_inputs = fitted, with_inputs
+
+    def __call__(self, rows: Any, _: Any) -> tuple[Float64Array, Float64Array]:
+        """Return both."""
+        inputs = to_dense(rows) if self.with_inputs else np.empty((rows.shape[0], 0))
+        return inner_features(self.fitted, rows), inputs
+
+
 def feature_engine(fitted: Any, X: Any, n_threads: int, *, with_inputs: bool) -> Engine:
     """Engine over blocks of features (b, n_outputs) and inputs (b, n_features or 0)."""
+    features = RowFeatures(fitted, with_inputs)
+    if isinstance(X, DaskRows):
+        return make_engine(X.block_source(features, None))
 
     def compute(start: int, stop: int) -> tuple[Float64Array, Float64Array]:
-        rows = X[start:stop]
-        inputs = to_dense(rows) if with_inputs else np.empty((stop - start, 0))
-        return inner_features(fitted, rows), inputs
+        return features(X[start:stop], None)
 
     return make_engine(ComputedSource(compute, int(X.shape[0])), n_threads)
 
@@ -139,3 +214,16 @@ def project(
             block = slice(start, start + BLOCK_ROWS)
             codes[block] = inner_features(fitted, X[block]) @ components.T + intercept
     return codes
+
+
+def decode(X: Any, weights: Float64Array, mean: Float64Array) -> FloatArray:
+    """Compute inputs (n_samples, n_features) of codes X by regressors (n_codes, n_features)."""
+    codes: Any = check_array(X, dtype=[np.float64, np.float32], input_name="codes")
+    if codes.shape[1] != len(weights):
+        raise ValueError(
+            f"X has {codes.shape[1]} columns, but codes have {len(weights)}: pass what transform "
+            "returns."
+        )
+    with one_thread_blas():
+        inputs: FloatArray = codes @ weights + mean
+    return inputs.astype(codes.dtype, copy=False)

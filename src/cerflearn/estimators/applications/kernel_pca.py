@@ -7,55 +7,63 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from cerflearn._typing import Float64Array, FloatArray, MatrixLike, RandomStateLike
 from cerflearn._validation import (
     Constraint,
-    Flag,
     NoEffect,
-    Number,
-    Passes,
-    Whole,
     check_effects,
     check_parameters,
-    invalid,
     make_generator,
 )
-from cerflearn.engine.blas import one_thread_blas
+from cerflearn.engine.engines import one_thread_blas
 from cerflearn.estimators.applications.inner_map import (
     Transformer,
-    check_inner_map,
-    check_moments,
-    feature_engine,
+    decode,
+    feature_moments,
     fit_inner_map,
-    n_inner_outputs,
+    has_inverse,
+    n_codes_of,
     needs_target,
     project,
+    total_scatter,
 )
-from cerflearn.estimators.cost import cost
-from cerflearn.estimators.input import check_n_jobs, read_data, thread_count, varying_inputs
+from cerflearn.estimators.applications.trained_codes import (
+    BUDGET_EFFECTS,
+    CODE_CONSTRAINTS,
+    check_reducible,
+    check_regressed,
+    takes_batches,
+    teacher_targets,
+    train_codes,
+)
+from cerflearn.estimators.block_output import BlockTransforms
+from cerflearn.estimators.components import CodeTargets
+from cerflearn.estimators.cost import counted_cost
+from cerflearn.estimators.encoder import Encoder
+from cerflearn.estimators.input import (
+    TrainingData,
+    is_streamed,
+    open_rows,
+    read_data,
+    refuse_streamed,
+    thread_count,
+)
+from cerflearn.estimators.teachers import TeacherLike, reads_target
 from cerflearn.features.cost import Cost, stored_cost
-from cerflearn.linalg.moments import CrossMoments, cross_moments_block
+from cerflearn.linalg.moments import CrossMoments
 from cerflearn.linalg.principal import principal_axes
 from cerflearn.linalg.ridge import ridge_weights
 
-DEFAULT_CODES = 15
-"""Default number of codes, as in the paper."""
-
-_LARGEST_REGRESSED = 1e140  # its square times the number of entries is still a number
-_PCA_ATTRIBUTES = ("components_", "moments_", "inverse_weights_", "inverse_mean_")
-
-
-def _has_inverse(estimator: Any) -> bool:
-    if not estimator.fit_inverse_transform:
-        raise AttributeError(
-            "inverse_transform needs fit_inverse_transform=True: set it and fit again."
-        )
-    return True
+_PCA_ATTRIBUTES = (
+    "components_", "encoder_", "feature_map_", "mean_", "moments_", "inverse_weights_",
+    "inverse_mean_",
+)  # fmt: skip
 
 
 class RandomizedKernelPCA(
+    BlockTransforms,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # scikit-learn has no types
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -91,20 +99,36 @@ class RandomizedKernelPCA(
         Threads of ``fit`` and ``transform``: None is 1 unless in a ``joblib.parallel_config``,
         -1 all cores. The bits of the result do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the map.
+        Seed of the map, and of training.
+    macs : int, default=None
+        Budget of operations of one row. Codes are then those of a network within the budget, which
+        is trained so that they are close to the J leading components of ``teacher``: cosines, relu
+        features or tables, each of few inputs, and a sparse linear part, chosen on held-out rows.
+        A feature costs its inputs and J. None: codes are exact components of ``feature_map``. Not
+        with ``feature_map`` or ``partial_fit``.
+    teacher : {"rff", "nystroem", "kernel_pca"}, SpectralLaw or transformer, default="rff"
+        Whose components the network is trained on; it may be large, as it is not kept. With a name:
+        1,024 random features, or up to 1,000 Nystroem features or kernel principal components, of
+        the Gaussian kernel with ``gamma="scale"``. Only with ``macs``.
+    verbose : int, default=0
+        Above 0: print what is trained, with ``macs``.
 
     Attributes
     ----------
     feature_map_ : transformer
-        The fitted map.
+        The fitted map; without ``macs``.
     components_ : ndarray of shape (n_components_, K)
-        Rows of :math:`P_J^\top`, orthonormal; the largest entry of each is positive.
+        Rows of :math:`P_J^\top`, orthonormal; the largest entry of each is positive. Without
+        ``macs``.
     mean_ : ndarray of shape (K,)
-        :math:`\bar\varphi`.
+        :math:`\bar\varphi`; without ``macs``.
+    encoder_ : Encoder
+        The trained network, with ``macs``: a dataclass, see
+        :class:`cerflearn.estimators.encoder.Encoder`.
     explained_variance_ : ndarray of shape (n_components_,)
         Variance of each code, :math:`\sigma^2 / (N - 1)`.
     explained_variance_ratio_ : ndarray of shape (n_components_,)
-        Its share of the variance of all features.
+        Its share of the variance of all features, or of all columns of the teacher.
     singular_values_ : ndarray of shape (n_components_,)
         :math:`\sigma`; their squares approximate the eigenvalues of the centred kernel matrix.
     inverse_weights_ : ndarray of shape (n_components_, n_features)
@@ -112,8 +136,8 @@ class RandomizedKernelPCA(
     inverse_mean_ : ndarray of shape (n_features,)
         Mean of the inputs, if ``fit_inverse_transform``.
     moments_ : CrossMoments
-        Means and second moments of features and inputs, which ``partial_fit`` adds to: a
-        dataclass of arrays, see :class:`cerflearn.linalg.moments.CrossMoments`.
+        Means and second moments that ``partial_fit`` adds to, without ``macs``: a dataclass of
+        arrays, see :class:`cerflearn.linalg.moments.CrossMoments`.
     n_components_ : int
         Number of codes.
     n_samples_seen_ : int
@@ -149,17 +173,9 @@ class RandomizedKernelPCA(
     ((1797, 15), (1797, 64))
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "n_components": Whole("a positive integer or None", also=(None,)),
-        "feature_map": Passes(check_inner_map),
-        "alpha": Number(
-            "a number that is not negative, in units of the mean variance of the codes",
-            at_least=0.0,
-        ),
-        "fit_inverse_transform": Flag(),
-        "n_jobs": Passes(lambda _, value: check_n_jobs(value)),
-    }
+    _constraints: ClassVar[dict[str, Constraint]] = CODE_CONSTRAINTS
     _without_effect: ClassVar[tuple[NoEffect, ...]] = (
+        *BUDGET_EFFECTS,
         NoEffect(
             "alpha",
             "fit_inverse_transform",
@@ -169,6 +185,7 @@ class RandomizedKernelPCA(
     )
 
     feature_map_: Any
+    encoder_: Encoder
     moments_: CrossMoments
     components_: Float64Array
     mean_: Float64Array
@@ -188,6 +205,9 @@ class RandomizedKernelPCA(
         fit_inverse_transform: bool = True,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
+        macs: int | None = None,
+        teacher: TeacherLike = "rff",
+        verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.feature_map = feature_map
@@ -195,6 +215,9 @@ class RandomizedKernelPCA(
         self.fit_inverse_transform = fit_inverse_transform
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.macs = macs
+        self.teacher = teacher
+        self.verbose = verbose
 
     def fit(self, X: MatrixLike, y: Any = None) -> Self:
         """Fit the map, stream the moments of its features, and find their principal components.
@@ -202,9 +225,10 @@ class RandomizedKernelPCA(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data; memory maps are read block by block.
+            Training data; memory maps are read block by block. Or a source of
+            :mod:`cerflearn.blocks`, or the path of an ``.npy`` file.
         y : array-like, default=None
-            Passed to ``fit`` of the map; not used otherwise.
+            Passed to ``fit`` of the map or teacher; not used otherwise.
 
         Returns
         -------
@@ -216,16 +240,23 @@ class RandomizedKernelPCA(
         # A fit that fails leaves an estimator that is not fitted, never half of an old one.
         for name in _PCA_ATTRIBUTES:
             self.__dict__.pop(name, None)
-        X = read_data(self, X, reset=True)
-        self._start(X, y, rng)
-        self._solve(self._stream(X))
+        given, y = open_rows(X, y)
+        X = read_data(self, given, reset=True)
+        check_reducible(X)
+        if self.macs is None:
+            self.feature_map_ = fit_inner_map(self.feature_map, X, y, rng)
+            self._n_codes = n_codes_of(self.feature_map_, X, self.n_components)
+            self._solve(self._stream(X))
+        else:
+            self._train(TrainingData(X, given if hasattr(given, "columns") else X, y), rng)
         return self
 
+    @available_if(takes_batches)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: MatrixLike, y: Any = None) -> Self:
         """Add a batch of rows to those seen so far, by ``fit`` or by this method.
 
         The first batch decides the map. The result is that of ``fit`` on all rows, up to
-        rounding, if ``fit`` had used the same map.
+        rounding, if ``fit`` had used the same map. Not with ``macs``.
 
         Parameters
         ----------
@@ -242,7 +273,7 @@ class RandomizedKernelPCA(
         if "moments_" not in self.__dict__:
             return self.fit(X, y)
         self._check_parameters()
-        X = read_data(self, X, reset=False)
+        X = read_data(self, open_rows(X)[0], reset=False)
         self._solve(self.moments_.merge(self._stream(X)))
         return self
 
@@ -252,19 +283,26 @@ class RandomizedKernelPCA(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Data; float32 and float64 are kept, other types become float64.
+            Data; float32 and float64 are kept, other types become float64. Or a source of
+            :mod:`cerflearn.blocks`, or the path of an ``.npy`` file.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            Or the container chosen by ``set_output``.
+            Or the container chosen by ``set_output``; of a source, an iterator of blocks.
         """
-        check_is_fitted(self, "components_")
-        X = read_data(self, X, reset=False)
+        self._check_fitted()
+        if is_streamed(X):
+            return self._transform_blocks(X)
+        return self._transform_rows(read_data(self, X, reset=False))
+
+    def _transform_rows(self, X: Any) -> FloatArray:
         n_threads = thread_count(self.n_jobs, X.shape[0])
+        if "encoder_" in self.__dict__:
+            return self.encoder_.codes(X, n_threads)
         return project(self.feature_map_, X, self.components_, self._intercept, n_threads)
 
-    @available_if(_has_inverse)  # type: ignore[untyped-decorator]
+    @available_if(has_inverse)  # type: ignore[untyped-decorator]
     def inverse_transform(self, X: MatrixLike) -> FloatArray:
         """Estimate the inputs of given codes by ridge regression.
 
@@ -278,98 +316,83 @@ class RandomizedKernelPCA(
         ndarray of shape (n_samples, n_features)
             Estimated inputs, in the dtype of the codes.
         """
-        check_is_fitted(self, "components_")
-        codes: Any = check_array(X, dtype=[np.float64, np.float32], input_name="codes")
-        if codes.shape[1] != len(self.components_):
-            raise ValueError(
-                f"X has {codes.shape[1]} columns, but codes have {len(self.components_)}: pass "
-                "what transform returns."
-            )
-        with one_thread_blas():
-            inputs: FloatArray = codes @ self.inverse_weights_ + self.inverse_mean_
-        return inputs.astype(codes.dtype, copy=False)
+        self._check_fitted()
+        return decode(X, self.inverse_weights_, self.inverse_mean_)
 
     @property
     def n_components_(self) -> int:
         """Number of codes."""
-        return len(self.components_)
+        return len(self.explained_variance_)
+
+    def _check_fitted(self) -> None:
+        check_is_fitted(self, ["components_", "encoder_"], all_or_any=any)
 
     def _check_parameters(self) -> None:
         check_parameters(self, self._constraints)
         check_effects(self, self._without_effect)
 
-    def _start(self, X: Any, y: Any, rng: np.random.Generator) -> None:
-        """Fit the map, after the checks that need no features."""
-        n_samples = int(X.shape[0])
-        if n_samples < 2:
-            raise ValueError(
-                f"X has one sample (n_samples = {n_samples}): principal components need two or "
-                "more."
-            )
-        if not varying_inputs(X).any():
-            raise ValueError("X is constant, all its rows are equal: there is nothing to reduce.")
-        self.feature_map_ = fit_inner_map(self.feature_map, X, y, rng)
-        n_outputs = n_inner_outputs(self.feature_map_, X)
-        most = min(n_outputs, n_samples)
-        if self.n_components is not None and self.n_components > most:
-            raise invalid(
-                "n_components",
-                self.n_components,
-                f"at most {most}, the smaller of n_samples={n_samples} and the {n_outputs} "
-                "outputs of feature_map",
-            )
-        self._n_codes = min(int(self.n_components or DEFAULT_CODES), most)
+    def _train(self, data: TrainingData, rng: np.random.Generator) -> None:
+        """Train a network of codes within the budget, and set all fitted attributes."""
+        refuse_streamed(data.X, f"macs={self.macs!r}", "leave macs out, or pass an array")
+        check_regressed(data.X)
+        targets = self._targets(data, rng, thread_count(self.n_jobs, data.n_samples))
+        encoder, moments = train_codes(self, data, targets, rng)
+        if self.fit_inverse_transform:
+            self._set_inverse(moments.left_scatter, moments.cross_scatter, moments.right_mean)
+        energies = np.diag(moments.left_scatter).copy()
+        self._set_variances(energies, targets.total_variance * (moments.n_samples - 1), moments)
+        self.encoder_ = encoder
+
+    def _targets(self, data: TrainingData, rng: np.random.Generator, n_threads: int) -> CodeTargets:
+        """Make what the codes of a network are to be."""
+        return teacher_targets(self.teacher, data, self.n_components, rng, n_threads)
 
     def _stream(self, X: Any) -> CrossMoments:
-        """Moments of features and inputs of X, in one pass over blocks of rows."""
-        inverse = bool(self.fit_inverse_transform)
+        """Moments of features and inputs of X."""
+        n_threads, inverse = thread_count(self.n_jobs, X.shape[0]), self.fit_inverse_transform
         if inverse:
-            largest = max(float(X.max()), -float(X.min()))
-            if largest > _LARGEST_REGRESSED:
-                raise ValueError(
-                    f"X holds values of {largest:.3e}, above {_LARGEST_REGRESSED:g}, which cannot "
-                    "be regressed on codes: scale X, for example with StandardScaler."
-                )
-        n_threads = thread_count(self.n_jobs, X.shape[0])
-        engine = feature_engine(self.feature_map_, X, n_threads, with_inputs=inverse)
-        moments = engine.map_reduce(cross_moments_block, False)
-        check_moments(moments)
-        return moments
+            check_regressed(X)
+        return feature_moments(self.feature_map_, X, n_threads, with_inputs=bool(inverse))
 
     def _solve(self, moments: CrossMoments) -> None:
         """Set all fitted attributes from the moments."""
-        total = float(np.trace(moments.left_scatter))
-        if not total > 0.0:
-            raise ValueError(
-                "The features of X are constant: there is nothing to reduce. Scale X or choose "
-                "another feature_map or gamma."
-            )
+        total = total_scatter(moments)
         with one_thread_blas():
             axes = principal_axes(moments.left_scatter, self._n_codes)
             if self.fit_inverse_transform:
                 cross = axes.components @ moments.cross_scatter
-                scatter = np.diag(axes.energies)
-                self.inverse_weights_ = ridge_weights(scatter, cross, float(self.alpha))
-                self.inverse_mean_ = moments.right_mean
+                self._set_inverse(np.diag(axes.energies), cross, moments.right_mean)
             self._intercept = -(axes.components @ moments.left_mean)
         self.components_ = axes.components
         self.mean_ = moments.left_mean
-        self.explained_variance_ = axes.energies / (moments.n_samples - 1)
-        self.explained_variance_ratio_ = axes.energies / total
-        self.singular_values_ = np.sqrt(axes.energies)
-        self.n_samples_seen_ = moments.n_samples
+        self._set_variances(axes.energies, total, moments)
         self.moments_ = moments
-        self._n_features_out = len(axes.components)
+
+    def _set_inverse(self, scatter: Float64Array, cross: Float64Array, mean: Float64Array) -> None:
+        with one_thread_blas():
+            self.inverse_weights_ = ridge_weights(scatter, cross, float(self.alpha))
+        self.inverse_mean_ = mean
+
+    def _set_variances(self, energies: Float64Array, total: float, moments: CrossMoments) -> None:
+        self.explained_variance_ = energies / (moments.n_samples - 1)
+        self.explained_variance_ratio_ = energies / total
+        self.singular_values_ = np.sqrt(energies)
+        self.n_samples_seen_ = moments.n_samples
+        self._n_features_out = len(energies)
 
     def _count_cost(self) -> Cost:
-        """Cost of ``transform``: the map, and outputs times codes."""
+        """Cost of ``transform``: the network, or the map, and outputs times codes."""
+        if "encoder_" in self.__dict__:
+            return self.encoder_.cost()
         n_weights = self.components_.size
         head = stored_cost(macs=n_weights, n_parameters=n_weights + len(self.components_))
-        return cost(self.feature_map_) + head
+        return counted_cost(self.feature_map_) + head
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.target_tags.required = needs_target(self.feature_map)
+        tags.target_tags.required = needs_target(self.feature_map) or (
+            self.macs is not None and reads_target(self.teacher)
+        )
         return tags

@@ -33,6 +33,16 @@ def has_one_pattern(patterns: Any) -> bool:
     return len(shape) == 1 or (len(shape) == 2 and shape[0] == 1)
 
 
+def check_one_pattern(patterns: Any, macs: int) -> None:
+    """Refuse anything but a single pattern where a budget is given."""
+    if not has_one_pattern(patterns):
+        raise ValueError(
+            f"macs={macs} needs patterns= of one pattern, an array of n_features values that is "
+            "True where inputs are missing: a network within a budget completes one pattern. Leave "
+            "macs out to complete any."
+        )
+
+
 def check_patterns(patterns: Any, n_features: int) -> float | BoolArray | None:
     """Return ``patterns`` as None, a share, or an array (n_patterns, n_features) of bool."""
     if patterns is None:

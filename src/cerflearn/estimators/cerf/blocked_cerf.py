@@ -14,7 +14,7 @@ from cerflearn.estimators.cerf.learned import (
     LEARNING_CONSTRAINTS,
     LEARNING_EFFECTS,
     SelectorLike,
-    without_selection,
+    without_candidates,
 )
 from cerflearn.estimators.cerf.paper import in_papers_setting
 from cerflearn.estimators.cerf.streaming import StreamedFeatureMap
@@ -55,7 +55,7 @@ _BLOCK_EFFECTS = (
         lambda estimator: bool(estimator.paired),
         "pairs have no offsets; pass paired=False",
     ),
-    without_selection("unit", "nothing is chosen; pass a selector such as 'greedy'"),
+    without_candidates("unit", "nothing is chosen; pass a selector such as 'greedy'"),
 )
 
 

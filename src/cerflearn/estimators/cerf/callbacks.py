@@ -43,6 +43,14 @@ class NoContext:
         return False
 
 
+class NoReports:
+    """Reports of stages that nothing is done with: of fits that are only compared."""
+
+    def stage(self, index: int, name: str, value: float) -> bool:  # noqa: ARG002
+        """Return that there is no reason to stop."""
+        return False
+
+
 class StageReports:
     """Reports the stages of one ``fit``.
 

@@ -22,17 +22,32 @@ from cerflearn._validation import (
     invalid,
     make_generator,
 )
-from cerflearn.engine.blas import one_thread_blas
 from cerflearn.engine.blocks import BlockSource, CachedSource, ComputedSource
-from cerflearn.engine.engines import Engine, make_engine
-from cerflearn.estimators.cerf.callbacks import CallbackSupport, StageReports, with_callbacks
+from cerflearn.engine.engines import Engine, make_engine, one_thread_blas
+from cerflearn.estimators.cerf.callbacks import (
+    CallbackSupport,
+    NoReports,
+    StageReports,
+    with_callbacks,
+)
 from cerflearn.estimators.cerf.candidates import Candidates, Selection, Selector
+from cerflearn.estimators.cerf.embedding import Embedding
 from cerflearn.estimators.cerf.nnls_weights import weigh
 from cerflearn.estimators.cerf.selectors import make_selector
+from cerflearn.estimators.cerf.trained import is_trained
+from cerflearn.estimators.dask_rows import DaskRows
 from cerflearn.estimators.gamma import resolve_law
-from cerflearn.estimators.input import TrainingData, read_data, varying_inputs
+from cerflearn.estimators.input import (
+    NO_ROWS,
+    TrainingData,
+    open_rows,
+    read_data,
+    varying_inputs,
+)
 from cerflearn.estimators.maps.random_feature_map import KERNEL_EFFECTS, RandomFeatureMap
+from cerflearn.estimators.streamed_rows import StreamedRows
 from cerflearn.estimators.teachers import (
+    LabelTeacher,
     Teacher,
     TeacherLike,
     check_teacher,
@@ -48,12 +63,16 @@ DEFAULT_FRACTION = 0.4
 MOST_CANDIDATES = 2**14
 """Candidate columns of which one matrix of products takes 2 GiB."""
 
+STREAMED_CACHE_BYTES = 2**28
+"""Most memory of kept blocks where the rows themselves are not in memory: 256 MiB."""
+
 _MOST_COUNTED = 1e12  # candidates that an error counts
 _SMALLEST_ERROR = 1e-12  # its logarithm stands for that of a teacher explained in full
 
 _LEARNED_ATTRIBUTES = (
     "feature_map_", "_stream", "_n_features_out", "law_", "gamma_", "selected_", "feature_proba_",
-    "rotation_", "scale_", "lower_bounds_", "errors_", "n_iter_",
+    "rotation_", "scale_", "lower_bounds_", "errors_", "n_iter_", "teacher_coef_",
+    "teacher_intercept_", "chosen_selector_",
 )  # fmt: skip
 
 SelectorLike = Literal["greedy", "shared", "cvem", "random"] | Selector
@@ -78,21 +97,30 @@ def is_random(selector: Any) -> bool:
     return isinstance(selector, str) and selector == "random"
 
 
-def without_selection(parameter: str, remedy: str) -> NoEffect:
-    """Make the entry of a parameter that ``selector="random"`` never reads."""
-    return NoEffect(parameter, "selector", lambda estimator: is_random(estimator.selector), remedy)
+def _chooses_nothing(estimator: Any) -> bool:
+    return is_random(estimator.selector) or is_trained(estimator.selector)
 
 
-_ALL_KEPT = "random features are kept as they are drawn; pass a selector such as 'greedy'"
+def without_candidates(parameter: str, remedy: str) -> NoEffect:
+    """Make the entry of a parameter that only selectors read that choose among candidates."""
+    return NoEffect(parameter, "selector", _chooses_nothing, remedy)
+
+
+_NO_CANDIDATES = "nothing is chosen among candidates; pass a selector such as 'greedy'"
 
 LEARNING_EFFECTS = (
     *KERNEL_EFFECTS,
-    without_selection("teacher", "random features imitate nothing; pass a selector"),
-    without_selection("n_candidates", _ALL_KEPT),
-    without_selection("selected_fraction", _ALL_KEPT),
-    without_selection(
+    NoEffect(
+        "teacher",
+        "selector",
+        lambda estimator: is_random(estimator.selector),
+        "random features imitate nothing; pass a selector",
+    ),
+    without_candidates("n_candidates", _NO_CANDIDATES),
+    without_candidates("selected_fraction", _NO_CANDIDATES),
+    without_candidates(
         "weights",
-        "random features have no teacher to be weighed by; pass another selector, with "
+        "only features that are chosen among candidates are weighed; pass another selector, with "
         "selected_fraction=1.0 to weigh random features",
     ),
 )
@@ -112,7 +140,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
     n_candidates: int | None
     selected_fraction: float | None
     teacher: TeacherLike
-    selector: SelectorLike
+    selector: Any
     weights: Literal["equal", "nnls"]
     verbose: int
     selected_: IntArray
@@ -127,7 +155,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
+            Training data; or a source of :mod:`cerflearn.blocks`, or the path of an ``.npy`` file.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Read by ``teacher="labels"`` and by teachers that need it; otherwise not used.
 
@@ -137,7 +165,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
             The fitted estimator.
         """
         self._check_parameters()
-        selector = None if is_random(self.selector) else make_selector(self.selector)
+        selector = None if is_random(self.selector) else self._make_selector()
         rng = make_generator(self.random_state)
         self._forget()
         data = self._read(X, y)
@@ -159,6 +187,10 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
         for name in _LEARNED_ATTRIBUTES:
             self.__dict__.pop(name, None)
 
+    def _make_selector(self) -> Any:
+        """Return what learns, checked."""
+        return make_selector(self.selector)
+
     @abstractmethod
     def _draw_candidates(self, X: Any, rng: np.random.Generator) -> Candidates:
         """Draw candidates, with the number of outputs to keep and the budget for them."""
@@ -170,9 +202,9 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
 
     def _learn_map(
         self,
-        selector: Selector,
+        selector: Any,
         data: TrainingData,
-        reports: StageReports,
+        reports: StageReports | NoReports,
         rng: np.random.Generator,
     ) -> FeatureMap:
         self._check_learnable(data)
@@ -238,6 +270,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
 
     def _read(self, X: MatrixLike, y: Any, *, reset: bool = True) -> TrainingData:
         """Check X, and y where labels are the teacher; ``reset`` records names and width."""
+        X, y = open_rows(X, y)
         needs_target = not is_random(self.selector) and reads_target(self.teacher)
         if needs_target and y is None:
             raise ValueError(
@@ -333,8 +366,15 @@ def embedding_source(
     learner_map : FeatureMap
         The candidates.
     cache_bytes : int
-        Most memory of kept blocks; 0 computes them anew in every pass. Same bits either way.
+        Most memory of kept blocks; 0 computes them anew in every pass. Same bits either way. For
+        rows that are not in memory at most :data:`STREAMED_CACHE_BYTES`.
     """
+    if isinstance(data.X, DaskRows):
+        y = data.y if isinstance(teacher, LabelTeacher) else None
+        return data.X.block_source(Embedding(teacher.on(NO_ROWS), learner_map), y)
+
+    if isinstance(data.X, StreamedRows):
+        cache_bytes = min(cache_bytes, STREAMED_CACHE_BYTES)
 
     def compute(start: int, stop: int) -> tuple[Float64Array, Float64Array]:
         learner = learner_map.transform_batch(data.dense(start, stop))

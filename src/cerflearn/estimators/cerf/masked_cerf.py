@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from sklearn.base import clone
 
-from cerflearn._typing import RandomStateLike
+from cerflearn._typing import Float64Array, RandomStateLike
 from cerflearn._validation import Constraint, NoEffect
-from cerflearn.estimators.cerf.candidates import Candidates, MacBudget
+from cerflearn.estimators.cerf.callbacks import NoReports, StageReports
+from cerflearn.estimators.cerf.candidates import UNEXPLAINED, Candidates, MacBudget
 from cerflearn.estimators.cerf.learned import (
     LEARNING_CONSTRAINTS,
     LEARNING_EFFECTS,
     SelectorLike,
 )
 from cerflearn.estimators.cerf.paper import in_papers_setting
+from cerflearn.estimators.cerf.selectors import make_selector
 from cerflearn.estimators.cerf.streaming import StreamedFeatureMap
+from cerflearn.estimators.cerf.trained import (
+    TRAINED_EFFECTS,
+    MapShape,
+    Trained,
+    held_out_errors,
+    make_trained,
+    teacher_components,
+    train_map,
+)
 from cerflearn.estimators.gamma import GammaLike, KernelLike
-from cerflearn.estimators.input import varying_inputs
+from cerflearn.estimators.input import TrainingData, varying_inputs
 from cerflearn.estimators.maps.masked import MASK_CONSTRAINTS, MASK_EFFECTS
 from cerflearn.estimators.maps.random_feature_map import OUTPUT_CONSTRAINTS
 from cerflearn.estimators.teachers import TeacherLike
@@ -76,7 +90,8 @@ class MaskedCERF(StreamedFeatureMap):
         faster.
     features_per_mask : int or "auto", default="auto"
         Projections that share a mask, for speed; MACs do not depend on it. ``"auto"``: 2, as
-        masks of more are chosen no better than at random (16 with ``selector="random"``), or
+        masks of more are chosen no better than at random (16 with ``selector="random"``, 1 with
+        ``"trained"``), or
         fewer in small maps, so that the masks together can read every input.
     n_candidates : int, default=None
         Columns to choose from, at least as many as outputs; whole pairs if ``paired``.
@@ -91,14 +106,18 @@ class MaskedCERF(StreamedFeatureMap):
         cloned and fitted on X and y (``FrozenEstimator`` keeps its fit), and its ``transform``
         used, or ``decision_function``, ``predict_proba`` or a regressor's ``predict``. With
         classes to predict, ``"labels"`` was the best of eleven teachers (docs/teachers.md).
-    selector : {"greedy", "shared", "cvem", "random"}, Greedy, Shared or CVEM, default="greedy"
+    selector : str, Greedy, Shared, CVEM or Trained, default="greedy"
         How outputs are chosen. ``"greedy"``: one after the other, the one that lowers the error
         of regressing the teacher on all chosen most. ``"shared"``: one selection for all samples,
         candidates dropped step by step. ``"cvem"``: constrained variational EM (section 2), each
-        sample with a selection of its own until the end. An object has settings, such as
-        ``CVEM(solver="admm")``. ``"random"``: the paper's untrained features, as they are drawn,
-        without candidates and teacher. Pairs are chosen as one, and with ``features_per_mask``
-        above 1 whole masks by their mean score, of which the last may be cut.
+        sample with a selection of its own until the end. ``"trained"``: nothing is chosen, masks
+        and frequencies are trained by gradient steps so that a linear map of the features gives
+        the teacher's leading components; inner products then approximate no kernel by themselves.
+        ``"auto"``: greedy or trained, whichever explains more of the teacher on a quarter of
+        the rows that is held out; greedy where the others are too few to learn from. An object
+        has settings, such as ``CVEM(solver="admm")``. ``"random"``: the paper's untrained
+        features, as they are drawn, without candidates and teacher. Pairs are chosen as one, and
+        with ``features_per_mask`` above 1 whole masks by their mean score; the last may be cut.
     weights : {"equal", "nnls"}, default="equal"
         Equal amplitudes, :math:`\sqrt{1/P}` for P pairs and :math:`\sqrt{2/P}` for P cosines; or
         the non-negative weights for which inner products of different rows are closest to the
@@ -141,15 +160,22 @@ class MaskedCERF(StreamedFeatureMap):
         ``"cvem"``; with other selectors 1 for chosen and 0 for other candidates.
     rotation_ : ndarray of shape (teacher's columns, n_candidates_)
         W of ``"cvem"``; other selectors have none.
+    teacher_coef_ : ndarray of shape (n_targets, n_components_)
+        Of ``"trained"``: linear map from the features to the teacher's leading components, which
+        are about ``transform(X) @ teacher_coef_.T + teacher_intercept_``.
+    teacher_intercept_ : ndarray of shape (n_targets,)
+        Its intercepts.
+    chosen_selector_ : {"greedy", "trained"}
+        With ``selector="auto"``.
     scale_ : float
         c of Eq. 7 for the normalised embeddings, of ``"cvem"`` and ``"shared"``; reported only.
     lower_bounds_ : ndarray of shape (n_iter_,)
         Bound of Eq. 15 after each stage of ``"cvem"``. With one selector the posterior is
         certain: for ``"shared"`` and ``"greedy"``, the log-likelihood (at the noise that fits
-        best) after each step, less that of selecting nothing.
+        best) after each step, less that of selecting nothing. Not of ``"trained"``.
     errors_ : ndarray of shape (n_iter_,)
         Share of the teacher's energy that is unexplained, after each step of ``"shared"`` and
-        ``"greedy"``.
+        ``"greedy"``; of its leading components, for ``"trained"``.
     n_iter_ : int
         Stages or steps taken, or mini-batches seen by ``partial_fit``, after which ``errors_``
         and ``lower_bounds_`` are of the last one alone; not set with ``selector="random"``.
@@ -172,6 +198,7 @@ class MaskedCERF(StreamedFeatureMap):
     BlockedCERF : Learned choice of structured frequencies.
     CERFClassifier : Features and scores learned from labels.
     CVEM : Settings of the paper's selector.
+    Trained : Settings of the training of features.
 
     References
     ----------
@@ -190,9 +217,15 @@ class MaskedCERF(StreamedFeatureMap):
     _constraints: ClassVar[dict[str, Constraint]] = (
         OUTPUT_CONSTRAINTS | MASK_CONSTRAINTS | LEARNING_CONSTRAINTS
     )
-    _without_effect: ClassVar[tuple[NoEffect, ...]] = LEARNING_EFFECTS + MASK_EFFECTS
+    _without_effect: ClassVar[tuple[NoEffect, ...]] = (
+        *LEARNING_EFFECTS,
+        *MASK_EFFECTS,
+        *TRAINED_EFFECTS,
+    )
 
     feature_map_: MaskedMap
+    teacher_coef_: Float64Array
+    teacher_intercept_: Float64Array
     mask_density_: float
     features_per_mask_: int
 
@@ -211,7 +244,7 @@ class MaskedCERF(StreamedFeatureMap):
         n_candidates: int | None = None,
         selected_fraction: float | None = None,
         teacher: TeacherLike = "rff",
-        selector: SelectorLike = "greedy",
+        selector: SelectorLike | Literal["trained", "auto"] | Trained = "greedy",
         weights: Literal["equal", "nnls"] = "equal",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
@@ -269,6 +302,81 @@ class MaskedCERF(StreamedFeatureMap):
             "paired": False,
         }
         return in_papers_setting(cls, setting, parameters, literal=literal)
+
+    def _make_selector(self) -> Any:
+        trained = make_trained(self.selector)
+        return make_selector(self.selector, ("trained", "auto")) if trained is None else trained
+
+    def _learn_map(
+        self,
+        selector: Any,
+        data: TrainingData,
+        reports: StageReports | NoReports,
+        rng: np.random.Generator,
+    ) -> Any:
+        if not isinstance(selector, Trained):
+            return super()._learn_map(selector, data, reports, rng)
+        self._check_learnable(data)
+        shape, n_threads = self._shape(data.X), self._n_threads(data.n_samples)
+        compares = isinstance(self.selector, str) and self.selector == "auto"
+        # Maps are compared by as much of the teacher as their columns can explain.
+        most = max(selector._most_targets, shape.n_outputs if compares else 0)
+        components = teacher_components(self.teacher, data, self.law_, most, rng, n_threads)
+        selector = selector._with_targets_of(components, shape.n_projections)
+        if compares:
+            selector = self._better_selector(selector, data, components.values, rng)
+            if not isinstance(selector, Trained):
+                return super()._learn_map(selector, data, reports, rng)
+        targets = np.ascontiguousarray(components.values[:, : selector.n_targets])
+        return self._train_map(selector, data, targets, reports, rng)
+
+    def _shape(self, X: Any) -> MapShape:
+        _, plan = self._plan(X, most_per_mask=1)
+        shape = MapShape.of(self, plan, self._n_outputs_asked, self._budget)
+        self._check_candidates(shape.n_outputs)
+        return shape
+
+    def _train_map(
+        self,
+        selector: Trained,
+        data: TrainingData,
+        targets: Float64Array,
+        reports: StageReports | NoReports,
+        rng: np.random.Generator,
+    ) -> MaskedMap:
+        name = type(self).__name__
+        report = (lambda line: print(f"[{name}] {line}")) if self.verbose else None
+        options = {"n_threads": self._n_threads(data.n_samples), "report": report}
+        found = train_map(selector, self._shape(data.X), data, targets, rng, options)
+        self.teacher_coef_, self.teacher_intercept_ = found.coef, found.intercept
+        self.errors_, self.n_iter_ = np.array([found.error]), 1
+        n_outputs = found.feature_map.n_outputs
+        self.selected_, self.feature_proba_ = np.arange(n_outputs), np.ones(n_outputs)
+        reports.stage(0, UNEXPLAINED, found.error)
+        return found.feature_map
+
+    def _better_selector(
+        self, trained: Trained, data: TrainingData, targets: Float64Array, rng: np.random.Generator
+    ) -> Any:
+        """Greedy or trained: which explains more of the targets on held-out rows."""
+        if isinstance(self.teacher, str) and self.teacher != "labels":
+            data = replace(data, y=None)  # which is not read, and may be anything
+
+        def learn(name: str, part: TrainingData, aims: Float64Array) -> Any:
+            trial = clone(self).set_params(verbose=0)
+            trial.__dict__ |= {"law_": self.law_, "gamma_": self.gamma_}
+            own, silent = deepcopy(rng), NoReports()
+            if name == "trained":
+                aims = np.ascontiguousarray(aims[:, : trained.n_targets])
+                return trial._train_map(trained, part, aims, silent, own)
+            return super(MaskedCERF, trial)._learn_map(make_selector(name), part, silent, own)
+
+        errors = held_out_errors(learn, data, targets)
+        self.chosen_selector_ = best = min(errors, key=lambda name: errors[name])
+        if self.verbose:
+            told = ", ".join(f"{name} {error:.4f}" for name, error in errors.items())
+            print(f"[{type(self).__name__}] unexplained on held-out rows: {told}")
+        return trained if best == "trained" else make_selector(best)
 
     def _plan(self, X: Any, **settings: Any) -> tuple[MaskedSampler, MaskPlan]:
         """Sampler of the masks, with density and projections a mask chosen."""

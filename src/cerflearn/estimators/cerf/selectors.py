@@ -375,13 +375,15 @@ SELECTORS: dict[str, type[Selector]] = {"greedy": Greedy, "shared": Shared, "cve
 """Selectors with a name; ``"random"`` is none, as it chooses nothing."""
 
 
-def make_selector(selector: Any) -> Selector:
+def make_selector(selector: Any, others: tuple[str, ...] = ()) -> Selector:
     """Return the selector that a parameter names or is, checked.
 
     Parameters
     ----------
     selector : {"greedy", "shared", "cvem"} or Selector
         A name stands for the defaults of its class.
+    others : tuple of str, default=()
+        Names that are valid too, for messages.
 
     Returns
     -------
@@ -391,7 +393,8 @@ def make_selector(selector: Any) -> Selector:
     if isinstance(selector, str) and selector in SELECTORS:
         return SELECTORS[selector]()
     if not isinstance(selector, Selector):
-        names = ", ".join(repr(name) for name in SELECTORS)
-        raise invalid("selector", selector, f"{names}, 'random', or a CVEM, Shared or Greedy")
+        names = ", ".join(repr(name) for name in (*SELECTORS, *others))
+        objects = "CVEM, Shared, Greedy or Trained" if others else "CVEM, Shared or Greedy"
+        raise invalid("selector", selector, f"{names}, 'random', or a {objects}")
     selector._check_parameters()
     return selector

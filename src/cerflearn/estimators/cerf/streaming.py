@@ -16,8 +16,8 @@ from sklearn.utils.metaestimators import available_if
 
 from cerflearn._typing import IntArray, MatrixLike
 from cerflearn._validation import make_generator
-from cerflearn.engine.blas import one_thread_blas
-from cerflearn.engine.engines import make_engine
+from cerflearn.engine.engines import make_engine, one_thread_blas
+from cerflearn.estimators.block_output import mini_batches
 from cerflearn.estimators.cerf.candidates import (
     UNEXPLAINED,
     Candidates,
@@ -27,7 +27,14 @@ from cerflearn.estimators.cerf.candidates import (
 from cerflearn.estimators.cerf.learned import LearnedFeatureMap, embedding_source
 from cerflearn.estimators.cerf.selectors import SELECTORS, make_selector
 from cerflearn.estimators.gamma import resolve_law
-from cerflearn.estimators.input import TrainingData, concatenate_rows, read_data
+from cerflearn.estimators.input import (
+    NO_ROWS,
+    TrainingData,
+    concatenate_rows,
+    is_streamed,
+    read_data,
+)
+from cerflearn.estimators.not_stored import NotStored
 from cerflearn.estimators.teachers import Teacher, make_teacher
 from cerflearn.features.base import equal_amplitudes, projections_for
 from cerflearn.features.blocked import BlockedMap
@@ -38,8 +45,6 @@ ROWS_PER_CANDIDATE = 2
 """Rows for each candidate column that a stream begins with: the cross matrix of teacher and
 candidates has full rank, and each of its columns is estimated from as many rows as it has entries,
 twice over."""
-
-_NO_ROWS = TrainingData(None, None, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +146,8 @@ class StreamedFeatureMap(LearnedFeatureMap):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Two rows or more.
+            Two rows or more. Or a source of :mod:`cerflearn.blocks`, the path of an ``.npy`` file
+            or a Dask collection: each block or partition is a mini-batch.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Needed with ``teacher="labels"``, all of whose classes must be among the first rows;
             teachers that are fitted with y read it until they are fixed.
@@ -153,6 +159,12 @@ class StreamedFeatureMap(LearnedFeatureMap):
         """
         trial = _copy_of(self)
         trial._check_parameters()
+        if is_streamed(X):
+            with _unless_it_fails(self.random_state):
+                for rows, targets in mini_batches(X, y):
+                    trial.partial_fit(rows, targets)
+            self.__dict__ = trial.__dict__
+            return self
         with one_thread_blas(), _unless_it_fails(self.random_state):
             trial._learn_from(make_selector(trial.selector), X, y)
         self.__dict__ = trial.__dict__
@@ -161,6 +173,11 @@ class StreamedFeatureMap(LearnedFeatureMap):
     def _learn_from(self, selector: StreamSelector, X: MatrixLike, y: Any) -> None:
         """Add rows to those that wait, or learn from them."""
         stream = self.__dict__.get("_stream")
+        if isinstance(stream, NotStored):
+            raise ValueError(
+                "partial_fit cannot go on with a loaded model: model files do not hold its "
+                "statistics. Call fit, or partial_fit of a clone, to begin anew."
+            )
         if stream is None:
             self._forget()  # fit keeps nothing that could be gone on from
         else:
@@ -281,7 +298,7 @@ class StreamedFeatureMap(LearnedFeatureMap):
         self._n_features_out = self.feature_map_.n_outputs
         self._stream = replace(
             stream,
-            teacher=teacher.on(_NO_ROWS),
+            teacher=teacher.on(NO_ROWS),
             teacher_width=width,
             learned=learned,
             order=order,

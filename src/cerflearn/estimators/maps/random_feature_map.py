@@ -29,11 +29,14 @@ from cerflearn._validation import (
     check_parameters,
     make_generator,
 )
+from cerflearn.estimators.block_output import BlockTransforms
 from cerflearn.estimators.gamma import GammaLike, KernelLike, check_kernel_parameters, resolve_law
 from cerflearn.estimators.input import (
     FLOATS,
     THREADED_ROWS,
     check_n_jobs,
+    is_streamed,
+    open_rows,
     read_data,
     thread_count,
 )
@@ -71,6 +74,7 @@ KERNEL_EFFECTS = (
 
 
 class RandomFeatureMap(
+    BlockTransforms,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # scikit-learn has no types
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -102,7 +106,7 @@ class RandomFeatureMap(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
+            Training data; or a source of :mod:`cerflearn.blocks`, or the path of an ``.npy`` file.
         y : Ignored
             Not used; present for API consistency.
 
@@ -115,7 +119,7 @@ class RandomFeatureMap(
         rng = make_generator(self.random_state)
         # A fit that fails leaves an estimator that is not fitted, never an old map and a new width.
         self.__dict__.pop("feature_map_", None)
-        X = read_data(self, X, reset=True)
+        X = read_data(self, open_rows(X)[0], reset=True)
         self.law_, self.gamma_ = resolve_law(self.kernel, self.gamma, X)
         self.feature_map_ = self._draw_map(X, rng)
         self._n_features_out = self.feature_map_.n_outputs
@@ -127,12 +131,13 @@ class RandomFeatureMap(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Data; float32 and float64 are kept, other types become float64.
+            Data; float32 and float64 are kept, other types become float64. Or a source of
+            :mod:`cerflearn.blocks`, or the path of an ``.npy`` file.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components_)
-            Or the container chosen by ``set_output``.
+            Or the container chosen by ``set_output``; of a source, an iterator of blocks.
         """
         # Plain arrays that need no conversion skip scikit-learn's validation, which takes longer
         # than the features of a row. The core refuses what is not finite.
@@ -152,9 +157,13 @@ class RandomFeatureMap(
                     return features
         return self._transform_checked(X)
 
-    def _transform_checked(self, X: MatrixLike) -> FloatArray:
+    def _transform_checked(self, X: MatrixLike) -> Any:
         check_is_fitted(self)
-        X = read_data(self, X, reset=False)
+        if is_streamed(X):
+            return self._transform_blocks(X)
+        return self._transform_rows(read_data(self, X, reset=False))
+
+    def _transform_rows(self, X: Any) -> FloatArray:
         run = self.feature_map_.transform_sparse if issparse(X) else self.feature_map_.transform
         return run(X, n_threads=self._n_threads(X.shape[0]))
 

@@ -11,8 +11,9 @@ from sklearn.base import ClassifierMixin
 
 from cerflearn._typing import Float64Array, FloatArray, MatrixLike, RandomStateLike
 from cerflearn._validation import Constraint, NoEffect, OneOf
-from cerflearn.engine.blas import one_thread_blas
-from cerflearn.estimators.input import read_data, read_weights
+from cerflearn.engine.engines import one_thread_blas
+from cerflearn.estimators.block_output import in_blocks
+from cerflearn.estimators.input import open_rows, read_data, read_weights
 from cerflearn.estimators.predictors.budgeted import BudgetedPredictor
 from cerflearn.estimators.predictors.fitting import FittedNetwork, fit_network
 from cerflearn.estimators.predictors.heads import (
@@ -27,7 +28,6 @@ from cerflearn.estimators.predictors.training_rows import distinct_rows
 from cerflearn.estimators.targets import MULTILABEL_HEADS, read_labels
 from cerflearn.training.scores import (
     TargetKind,
-    fit_inverse_temperature,
     log_probabilities,
     probabilities,
 )
@@ -74,7 +74,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
     n_components : int or "auto", default="auto"
         Features that training starts with; pruning may leave fewer. 0: the linear part alone.
         ``"auto"``: by the budget and the number of rows, at most 5 sqrt(n_samples); several numbers
-        are compared.
+        are compared, and where rows bound them also networks that use a part of the budget only.
     gamma : {"cv", "scale", "median"} or float, default="cv"
         Coefficient of the Gaussian kernel whose frequencies cosines start with. ``"cv"`` scales
         inputs, one by one or all alike, and starts with about one radian for a standard deviation
@@ -161,7 +161,6 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
     See Also
     --------
     CERFRegressor : The same for numbers.
-    MaskedCERF : Features alone, which imitate a kernel.
     cost : Multiply-accumulates of any fitted model.
 
     Notes
@@ -250,16 +249,18 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Choose and train features and head.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
+            Training data; a source of :mod:`cerflearn.blocks` and Dask's are read into memory.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_labels)
             Classes, two or more; or 0 and 1 for each of several labels (``head="logistic"`` and
-            ``"ridge"``).
+            ``"ridge"``). Left out if X is a source with a target.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
@@ -268,8 +269,9 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         CERFClassifier
             The fitted estimator.
         """
+        X, y = open_rows(X, y)
         seed = self._begin_fit(y)
-        X, labels = read_data(self, X, reset=True, y=y)
+        X, labels = read_data(self, X, reset=True, y=y, in_memory=True)
         weights = read_weights(sample_weight, X)
         encoded = read_labels(labels, weights, self.class_weight, self.head)
         rows = distinct_rows(X, encoded.targets, encoded.weights, encoded.strata)
@@ -280,7 +282,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
             rescore = ridge_scores if self.head == "ridge" else None
             fitted = fit_network(self, rows, encoded.kind, seed, n_scores, rescore)
             self.classes_, self.outputs_2d_ = encoded.classes, encoded.kind == "multilabel"
-            self.inverse_temperature_ = _temperature(fitted, encoded.kind)
+            self.inverse_temperature_ = fitted.inverse_temperature(encoded.kind)
             self._store(fitted, self._refitted_head(fitted, int(seed.generate_state(1)[0])))
         return self
 
@@ -296,6 +298,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         features = network.features(task.X)
         return fit_head(self.head, features, task.targets, task.weights, task.kind, seed)
 
+    @in_blocks
     def decision_function(self, X: MatrixLike) -> FloatArray:
         """Compute the scores.
 
@@ -315,18 +318,19 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
             return scores.ravel()
         return pair_votes(scores, len(self.classes_)) if self.head == "svm_ovo" else scores
 
+    @in_blocks
     def predict(self, X: MatrixLike) -> Any:
         """Predict the class of each row, or 0 and 1 for each of several labels.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Data.
+            Data; or a source of :mod:`cerflearn.blocks`, or a Dask array or data frame.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_labels)
-            Labels.
+            Labels; of a source an iterator of blocks, of Dask's a lazy array.
         """
         scores = self.decision_function(X)
         if self._kind == "multilabel":
@@ -334,6 +338,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         index = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[index]
 
+    @in_blocks
     def predict_proba(self, X: MatrixLike) -> Float64Array:
         """Predict probabilities: softmax, or sigmoid, of the scores.
 
@@ -375,7 +380,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
 
     def _score_columns(self, X: MatrixLike) -> Float64Array:
         """Scores in double precision, a column for two classes."""
-        scores = self.decision_function(X).astype(np.float64)
+        scores: Float64Array = self.decision_function(X).astype(np.float64)
         return scores[:, None] if scores.ndim == 1 else scores
 
     @property
@@ -386,15 +391,6 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = (
-            isinstance(self.head, str) and self.head in MULTILABEL_HEADS
-        )
+        known = isinstance(self.head, str)
+        tags.classifier_tags.multi_label = known and self.head in MULTILABEL_HEADS
         return tags
-
-
-def _temperature(fitted: FittedNetwork, kind: TargetKind) -> float:
-    """Factor of the scores for probabilities, by held-out rows where there are any."""
-    held_out = fitted.held_out
-    if held_out is None:
-        return 1.0
-    return fit_inverse_temperature(held_out.scores, held_out.targets, held_out.weights, kind)

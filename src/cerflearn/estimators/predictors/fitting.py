@@ -17,17 +17,21 @@ from cerflearn.estimators.predictors.distilled import (
     teacher_fitter,
 )
 from cerflearn.estimators.predictors.drawn_features import best_gamma_factor, draw_selected_network
-from cerflearn.estimators.predictors.scaling import InputScaling, scale_inputs
 from cerflearn.estimators.predictors.training_rows import TrainingRows
-from cerflearn.features.cost import StoredArray, compressed_array, stored_bytes
+from cerflearn.estimators.scaling import InputScaling, scale_inputs
+from cerflearn.features.cost import (
+    TABLE_WEIGHT_BYTES,
+    StoredArray,
+    compressed_array,
+    stored_bytes,
+)
 from cerflearn.training.compared import compared_teachers
-from cerflearn.training.deployed import FeatureNetwork, deploy_fitted
+from cerflearn.training.deployed import FeatureNetwork, deploy_scaled
 from cerflearn.training.distillation import fit_kernel_teacher
 from cerflearn.training.held_out import HeldOutResult
-from cerflearn.training.network import TrainableNetwork
 from cerflearn.training.policy import BINS_WITHIN_BYTES, N_BINS
 from cerflearn.training.pruning import Budget, input_importances
-from cerflearn.training.scores import TargetKind
+from cerflearn.training.scores import TargetKind, fit_inverse_temperature, smoothed_targets
 from cerflearn.training.search import Search
 from cerflearn.training.search_options import FitTeacher, Rescore, SearchOptions, SearchResult
 from cerflearn.training.settings import Scaling, SettingsRequest, TrainingSettings
@@ -82,6 +86,14 @@ class FittedNetwork:
         """Whether features were trained, not only selected."""
         return self.settings.learn != "selection"
 
+    def inverse_temperature(self, kind: TargetKind) -> float:
+        """Factor of the scores for probabilities, by held-out rows where there are any."""
+        found = self.held_out
+        if found is None:
+            return 1.0
+        targets = smoothed_targets(found.targets, kind)
+        return fit_inverse_temperature(found.scores, targets, found.weights, kind)
+
 
 def fit_network(
     model: Any,
@@ -113,6 +125,7 @@ def fit_network(
     FittedNetwork
         Within the budget.
     """
+    settings = _given_settings(model)
     budget = make_budget(model, rows.X.shape[1], n_scores)
     # A coefficient that is given is one of inputs as they are.
     scaling = scale_inputs(rows.X, rows.weights, by_column=chooses_gamma(model))
@@ -122,7 +135,7 @@ def fit_network(
     gamma = _start_gamma(model, task.X if chooses_gamma(model) else scaling.apply(rows.X))
     if model.learn == "selection":
         return _select(model, task, scaling, gamma, seed)
-    options = _search_options(model, gamma, rescore, seed, task)
+    options = _search_options(model, settings, gamma, rescore, seed, task)
     # Probabilities are scaled on held-out rows, compared or not.
     scaled = kind != "regression" and model.head in ("logistic", "ridge")
     found = Search(task, options, seed).run(needs_held_out=scaled)
@@ -171,8 +184,9 @@ def _with_bytes(model: Any, budget: Budget, n_features: int) -> Budget:
     storage, n_scores = model.storage, budget.n_scores
 
     def count_bytes(n_entries: int, n_components: int, n_linear: int, n_bins: int | None) -> int:
+        least_bytes = TABLE_WEIGHT_BYTES if n_bins else 1
         arrays = [
-            compressed_array(n_entries, n_components, n_features),
+            compressed_array(n_entries, n_components, n_features, least_bytes),
             StoredArray(n_components * n_scores * (n_bins or 1)),
             compressed_array(n_linear, n_scores, n_features),
         ]
@@ -292,6 +306,7 @@ def _best_scaling(
 
 def _search_options(
     model: Any,
+    settings: TrainingSettings | None,
     gamma: float,
     rescore: Rescore | None,
     seed: np.random.SeedSequence,
@@ -321,7 +336,7 @@ def _search_options(
             teachers=compared_teachers(task),
             tables=not _has_fitted_head(model),
             linear_part=_has_linear_part(model),
-            settings=_given_settings(model),
+            settings=settings,
         ),
         effort=float(model.effort),
         early_stopping=n_samples >= _EARLY_STOPPING_ROWS if early == "auto" else bool(early),
@@ -346,7 +361,7 @@ def _given_settings(model: Any) -> TrainingSettings | None:
             f"head={model.head!r} is not valid with these settings, which have tables or a linear "
             "part: leave head at its default, or settings at None."
         )
-    if found.activation == "table" and model.max_bytes is not None and found.n_bins is None:
+    if found.kind == "table" and model.max_bytes is not None and found.n_bins is None:
         return replace(found, n_bins=BINS_WITHIN_BYTES)
     return found
 
@@ -356,26 +371,13 @@ def _deployed(
 ) -> FittedNetwork:
     """Network as it is deployed, of inputs scaled one by one, with importances of its inputs."""
     network, settings = found.network, found.settings
-    _check_finite(network)
+    deployed = deploy_scaled(network, settings, task)
     inputs = scaled_inputs(task, settings)
-    deployed = deploy_fitted(network, settings, task, inputs)
-    factors = task.input_factors.get(settings.scaling)
-    if factors is not None:
-        deployed = deployed.rescaled(factors)
     rows = np.linspace(0, len(inputs) - 1, min(len(inputs), IMPORTANCE_ROWS)).astype(np.int64)
     importances = input_importances(network, inputs[rows], input_deviations(inputs))
     return FittedNetwork(
         deployed, settings, found.held_out, importances, task, scaling, gamma, found.alpha
     )
-
-
-def _check_finite(network: TrainableNetwork) -> None:
-    """Refuse a network whose training has diverged."""
-    if not (np.isfinite(network.parameters).all() and np.isfinite(network.variances).all()):
-        raise ValueError(
-            "Training diverged: values of X or y are too far apart. Clip outliers, or scale X, "
-            "for example with QuantileTransformer."
-        )
 
 
 def _check_single_precision(X: FloatArray, gamma: float) -> None:

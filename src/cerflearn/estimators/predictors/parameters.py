@@ -54,6 +54,7 @@ _SETTINGS: dict[str, Constraint] = {
     "refit": Number("a number from 0 to 1e9, or None", at_least=0.0, at_most=1e9, also=(None,)),
     "draw": Whole("0 or a positive integer", at_least=0),
     "n_resumed": Whole("0 or a positive integer", at_least=0),
+    "macs": Whole("a positive integer or None", also=(None,)),
 }
 
 

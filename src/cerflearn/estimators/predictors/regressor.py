@@ -11,14 +11,15 @@ from sklearn.base import RegressorMixin
 
 from cerflearn._typing import Float64Array, FloatArray, MatrixLike, RandomStateLike
 from cerflearn._validation import Constraint, NoEffect, OneOf
-from cerflearn.engine.blas import one_thread_blas
-from cerflearn.estimators.input import read_data, read_weights
+from cerflearn.engine.engines import one_thread_blas
+from cerflearn.estimators.block_output import in_blocks
+from cerflearn.estimators.input import open_rows, read_data, read_weights
 from cerflearn.estimators.predictors.budgeted import BudgetedPredictor
 from cerflearn.estimators.predictors.fitting import fit_network
 from cerflearn.estimators.predictors.heads import ridge_head_of, ridge_scores
 from cerflearn.estimators.predictors.parameters import PREDICTOR_CONSTRAINTS, PREDICTOR_EFFECTS
-from cerflearn.estimators.predictors.scaling import check_spread, weighted_moments
 from cerflearn.estimators.predictors.training_rows import TrainingRows, distinct_rows
+from cerflearn.estimators.scaling import check_spread, weighted_moments
 from cerflearn.training.scores import score_bounds
 
 
@@ -62,7 +63,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
     n_components : int or "auto", default="auto"
         Features that training starts with; pruning may leave fewer. 0: the linear part alone.
         ``"auto"``: by the budget and the number of rows, at most 5 sqrt(n_samples); several numbers
-        are compared.
+        are compared, and where rows bound them also networks that use a part of the budget only.
     gamma : {"cv", "scale", "median"} or float, default="cv"
         Coefficient of the Gaussian kernel whose frequencies cosines start with. ``"cv"`` scales
         inputs, one by one or all alike, and starts with about one radian for a standard deviation
@@ -241,15 +242,17 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Choose and train features and head.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
+            Training data; a source of :mod:`cerflearn.blocks` and Dask's are read into memory.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
+            Targets. Left out if X is a source with a target.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
@@ -258,8 +261,9 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         CERFRegressor
             The fitted estimator.
         """
+        X, y = open_rows(X, y)
         seed = self._begin_fit(y)
-        X, numbers = read_data(self, X, reset=True, y=y)
+        X, numbers = read_data(self, X, reset=True, y=y, in_memory=True)
         if issparse(numbers):
             raise TypeError("y is sparse: targets must be dense, pass y.toarray().")
         self.outputs_2d_ = numbers.ndim > 1
@@ -294,18 +298,20 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         self.prediction_range_ = np.array(score_bounds(targets))
         self._store(fitted, head, units=units, shift=mean)
 
+    @in_blocks
     def predict(self, X: MatrixLike) -> FloatArray:
         """Predict the targets.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Data.
+            Data; or a source of :mod:`cerflearn.blocks`, or a Dask array or data frame.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Predictions, in the dtype of X if that is float32 or float64.
+            Predictions, in the dtype of X if that is float32 or float64; of a source an iterator
+            of blocks, of Dask's a lazy array.
         """
         scores = self._scores(X)
         return scores if self.outputs_2d_ else scores.ravel()

@@ -111,7 +111,13 @@ def _chosen(model: Any) -> str:
 
 
 def _ceiling(model: Any, n_features: int) -> list[str]:
-    """Say why a budget cannot be used up."""
+    """Say why a budget is not, or cannot be, used up."""
+    part = model.settings_["macs"]
+    if part is not None:
+        return [
+            f"  macs={model.macs_:,} is not used up: {counted(part, 'MAC')} were as good or better "
+            "on held-out rows"
+        ]
     n_components, n_scores = model.n_components_, len(model.head_intercept_)
     linear = n_features * n_scores * model.settings_["linear_part"]
     ceiling = n_components * (n_features + n_scores) + linear

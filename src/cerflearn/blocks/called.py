@@ -1,0 +1,82 @@
+"""Blocks from a function or an object of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from cerflearn.blocks.row_source import RowBlock, RowSource
+
+
+class CalledSource(RowSource):
+    """Blocks that a function returns, called once a pass; see :func:`from_blocks`.
+
+    Parameters
+    ----------
+    start : callable
+        Returns an iterable of blocks.
+    name : str
+        For errors.
+    """
+
+    def __init__(self, start: Callable[[], Iterable[Any]], name: str) -> None:
+        self._start = start
+        self.name = name
+
+    def blocks(self, first: int = 0) -> Iterator[RowBlock]:
+        """See :meth:`RowSource.blocks`; blocks before the first are skipped one by one."""
+        for block in islice(self._start(), first, None):
+            pair = isinstance(block, tuple)
+            if pair and len(block) != 2:
+                raise ValueError(
+                    f"{self.name} yields a tuple of {len(block)}: yield X, or a pair (X, y)."
+                )
+            yield block if pair else (block, None)
+
+
+def from_blocks(blocks: Any, *, name: str = "the source") -> CalledSource:
+    """Make a source of blocks that a function or an object yields.
+
+    Parameters
+    ----------
+    blocks : callable or iterable
+        A function without arguments that returns an iterable of blocks, called for each pass; or
+        an iterable that can be gone through several times, such as a list. A block is X, an
+        array or CSR matrix, or a pair (X, y). Every pass must yield the same blocks.
+    name : str, default="the source"
+        What errors call it.
+
+    Returns
+    -------
+    RowSource
+        To be passed as X; y is then left out.
+
+    See Also
+    --------
+    from_npy : Source of a file of NumPy's.
+    from_parquet : Source of a parquet file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cerflearn import MaskedFourierFeatures
+    >>> from cerflearn.blocks import from_blocks
+    >>> def days():
+    ...     for day in range(7):
+    ...         yield np.random.default_rng(day).normal(size=(100, 5))
+    >>> MaskedFourierFeatures(random_state=0).fit(from_blocks(days)).n_features_in_
+    5
+    """
+    if callable(blocks):
+        return CalledSource(blocks, name)
+    if not isinstance(blocks, Iterable):
+        raise TypeError(
+            f"blocks={blocks!r} is neither a function that returns blocks nor an iterable of them."
+        )
+    if isinstance(blocks, Iterator):
+        raise TypeError(
+            "blocks is an iterator, which can be gone through once only: pass the function that "
+            "makes it, such as from_blocks(lambda: read_my_blocks()), as every pass starts anew."
+        )
+    return CalledSource(lambda: blocks, name)

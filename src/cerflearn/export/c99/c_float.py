@@ -1,0 +1,307 @@
+"""Float C of stages."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cerflearn.export.c99.c_fastfood import fastfood_code
+from cerflearn.export.c99.c_layout import (
+    CArray,
+    PartCode,
+    floats,
+    indices,
+    mask_layout,
+    row_major,
+    tiled,
+)
+from cerflearn.export.c99.c_lower import Column, CPart, CStage
+from cerflearn.export.c99.c_text import float_literal
+
+TILE = 16
+"""Functions that are computed together: lanes of a vector, where a compiler has vectors."""
+
+_FLOAT = 4  # bytes
+
+_SINE_TERMS = (6.283185, -41.341652, 81.601, -76.54978, 39.536705)
+_MOST_TURNS = 1e9  # whole turns fit in 32 bits
+
+
+def cosine_code(name: str) -> list[str]:
+    """Cosine of an angle in turns: an odd polynomial of the distance from a quarter turn."""
+    terms = [float_literal(term) for term in _SINE_TERMS]
+    return [
+        "/* cos(2 pi t) of bounded t; error below 3e-7 beside that of t itself. */",
+        f"static inline float {name}_cosine(float t) {{",
+        "    const float a = fabsf(t - (float)(int32_t)t) - 0.5f;",
+        "    const float q = fabsf(a) - 0.25f;",
+        "    const float z = q * q;",
+        f"    return q * ({terms[0]} + z * ({terms[1]} + z * ({terms[2]} + z * ({terms[3]} + "
+        f"z * {terms[4]}))));",
+        "}",
+    ]
+
+
+def column_code(prefix: str, stage: CStage, loop: str) -> PartCode:
+    """Columns of a stage into the array ``c``."""
+    lines: list[str] = [f"float c[{len(stage.columns)}];"]
+    arrays: list[CArray] = []
+    for number, (start, group) in enumerate(column_groups(stage.columns)):
+        sources = np.array([column.source for column in group], dtype=np.int64)
+        own = f"{prefix}_g{number}"
+        arrays.append(indices(f"{own}_source", sources, stage.n_inputs))
+        lines += [
+            f"for ({loop} i = 0; i < {len(group)}; i++) {{",
+            f"    float v = x[{own}_source[i]];",
+        ]
+        first = group[0]
+        if first.marker is not None:
+            arrays.append(floats(f"{own}_fill", [column.fill for column in group]))
+            known = "v == v" if math.isnan(first.marker) else f"v != {float_literal(first.marker)}"
+            lines.append(f"    v = {known} ? v : {own}_fill[i];")
+        if first.clipped:
+            for end, sign in (("low", ">"), ("high", "<")):
+                bounds = [getattr(column, end) for column in group]
+                largest = float(np.finfo(np.float32).max)
+                arrays.append(floats(f"{own}_{end}", np.clip(bounds, -largest, largest)))
+                lines.append(f"    v = v {sign} {own}_{end}[i] ? v : {own}_{end}[i];")
+        if first.code is not None:
+            arrays.append(floats(f"{own}_code", [column.code for column in group]))
+            lines.append(f"    v = v == {own}_code[i] ? 1.0f : 0.0f;")
+        lines += [f"    c[{start} + i] = v;", "}"]
+    return PartCode(tuple(arrays), tuple(lines), _FLOAT * len(stage.columns))
+
+
+def column_groups(columns: tuple[Column, ...]) -> list[tuple[int, list[Column]]]:
+    """List runs of columns that are made in the same way, with the place of the first."""
+    groups: list[tuple[int, list[Column]]] = []
+    last = None
+    for i, column in enumerate(columns):
+        way = (column.code is None, column.clipped, repr(column.marker))
+        if way != last:
+            groups.append((i, []))
+        groups[-1][1].append(column)
+        last = way
+    return groups
+
+
+def part_code(prefix: str, name: str, part: CPart, n_columns: int, loop: str) -> PartCode:
+    """Statements that add a part of columns ``c`` to outputs ``s``."""
+    if part.kind == "table":
+        return _table_code(prefix, part, n_columns, loop)
+    if part.kind == "linear":
+        return _linear_code(prefix, part, n_columns, loop)
+    tile = _tile(part)
+    sink, arrays, ram = _sink(prefix, name, part, loop, tile)
+    before, after = [f"float t[{tile}];"], []
+    if part.kind == "pair":
+        before, ram = [f"float t[{tile}], sine[{tile}];"], ram + _FLOAT * tile
+    if part.head is not None:
+        n = tile if part.n_outputs == 1 else part.n_outputs
+        to = f"{part.first}" if part.n_outputs == 1 else f"{part.first} + j"
+        before.append(f"float a[{n}] = {{0.0f}};")
+        after = [f"for ({loop} j = 0; j < {n}; j++) s[{to}] += a[j];"]
+    if part.fastfood is not None:
+        inner = fastfood_code(prefix, part, n_columns, loop, sink, tile)
+    else:
+        inner = _sums_code(prefix, part, n_columns, loop, sink, tile)
+    lines = ["{", *_indent([*before, *inner.lines, *after]), "}"]
+    return PartCode((*inner.arrays, *arrays), tuple(lines), ram + inner.ram_bytes)
+
+
+def _tile(part: CPart) -> int:
+    """Count sums to compute together: as many as most masks have projections, up to a limit."""
+    widths = np.diff(part.projections.projection_pointers)
+    common = int(np.bincount(widths).argmax())
+    return common if 4 <= common < TILE and part.fastfood is None else TILE
+
+
+def _indent(lines: list[str], by: int = 1) -> list[str]:
+    return ["    " * by + line for line in lines]
+
+
+def _sums_code(
+    prefix: str, part: CPart, n_columns: int, loop: str, sink: list[str], tile: int
+) -> PartCode:
+    """Write sums ``t`` of a tile of projections from ``k`` on, and what is done with them."""
+    layout = mask_layout(prefix, part.projections, n_columns)
+    n = part.projections.n_projections
+    offsets = floats(f"{prefix}_offsets", part.offsets)
+    constant = not part.offsets.any()
+    begin = "0.0f" if constant else f"{offsets.name}[k + j]"
+    width = f"const {loop} width = %s - k < {tile} ? %s - k : {tile};"
+    tail = [width % (n, n)]
+    if layout.kind == "lists":
+        weights = floats(f"{prefix}_weights", row_major(layout.projections))
+        lines = [
+            f"for ({loop} k = 0; k < {n}; k += {tile}) {{",
+            *_indent(tail),
+            f"    for ({loop} j = 0; j < width; j++) {{",
+            *_indent(_dot_code(prefix, loop, "k + j", begin, "t[j]"), 2),
+            "    }",
+            *_indent(sink),
+            "}",
+        ]
+    else:
+        weights = floats(f"{prefix}_weights", tiled(layout.projections, tile))
+        shared = layout.kind == "shared"
+        value = f"c[{prefix}_inputs[i]]" if shared else "c[i]"
+        start, stop = ("first", "last") if shared else ("0", str(n))
+        begins, ends = (f"{prefix}_starts[m]", f"{prefix}_starts[m + 1]")
+        span = f"{loop} i = {begins}; i < {ends}" if shared else f"{loop} i = 0; i < {n_columns}"
+        lines = [
+            f"for ({loop} k = {start}; k < {stop}; k += {tile}) {{",
+            f"    {width % (stop, stop)}",
+            f"    for ({loop} j = 0; j < width; j++) t[j] = {begin};",
+            f"    if (width == {tile}) {{",
+            *_indent(_block_code(loop, span, value, str(tile)), 2),
+            "    } else {",
+            *_indent(_block_code(loop, span, value, "width"), 2),
+            "    }",
+            *_indent(sink),
+            "}",
+        ]
+        if shared:
+            n_masks = len(layout.projections.mask_pointers) - 1
+            lines = [
+                f"for ({loop} m = 0; m < {n_masks}; m++) {{",
+                f"    const {loop} first = {prefix}_first[m], last = {prefix}_first[m + 1];",
+                *_indent(lines),
+                "}",
+            ]
+        lines = [f"const float *w = {weights.name};", *lines]
+    used = (weights,) if constant else (weights, offsets)
+    return PartCode((*layout.arrays, *used), tuple(lines), 0)
+
+
+def _block_code(loop: str, span: str, value: str, width: str) -> list[str]:
+    return [
+        f"for ({span}; i++) {{",
+        f"    const float v = {value};",
+        f"    for ({loop} j = 0; j < {width}; j++) t[j] += w[j] * v;",
+        f"    w += {width};",
+        "}",
+    ]
+
+
+def _dot_code(prefix: str, loop: str, k: str, begin: str, out: str) -> list[str]:
+    """Sum over a list of columns, four at once."""
+    terms = [f"{prefix}_weights[i + {u}] * c[{prefix}_inputs[i + {u}]]" for u in range(4)]
+    return [
+        f"const {loop} stop = {prefix}_starts[{k} + 1];",
+        f"{loop} i = {prefix}_starts[{k}];",
+        f"float a0 = {begin}, a1 = 0.0f, a2 = 0.0f, a3 = 0.0f;",
+        "for (; i + 4 <= stop; i += 4) {",
+        *(f"    a{u} += {terms[u]};" for u in range(4)),
+        "}",
+        f"for (; i < stop; i++) a0 += {prefix}_weights[i] * c[{prefix}_inputs[i]];",
+        f"{out} = (a0 + a1) + (a2 + a3);",
+    ]
+
+
+def _sink(
+    prefix: str, name: str, part: CPart, loop: str, tile: int
+) -> tuple[list[str], list[CArray], int]:
+    """Functions of the sums ``t``, and where they go."""
+    each = f"for ({loop} j = 0; j < width; j++)"
+    every = f"for ({loop} j = 0; j < {tile}; j++)"
+    lines, values = [f"for ({loop} j = width; j < {tile}; j++) t[j] = 0.0f;"], ["t[j]"]
+    if part.kind == "relu":
+        lines.append(f"{every} t[j] = t[j] > 0.0f ? t[j] : 0.0f;")
+    else:
+        most = float_literal(_MOST_TURNS)  # loops apart: compilers vectorise each, but not all
+        lines.append(f"{every} t[j] = t[j] < {most} ? t[j] : {most}; /* NaN too */")
+        lines.append(f"{every} t[j] = t[j] > -{most} ? t[j] : -{most};")
+    if part.kind == "pair":
+        lines.append(f"{every} sine[j] = {name}_cosine(t[j] - 0.25f);")
+        values.append("sine[j]")
+    if part.kind != "relu":
+        lines.append(f"{every} t[j] = {name}_cosine(t[j]);")
+    paired, n, first = len(values) == 2, part.n_functions, part.first
+    columns = ["k + j"] if not paired else ["2 * (k + j)", "2 * (k + j) + 1"]
+    guard = ["", f"if (2 * (k + j) + 1 < {n}) "] if paired and n % 2 else ["", ""]
+    if part.head is None:
+        assert part.amplitudes is not None
+        equal = (part.amplitudes == part.amplitudes[0]).all()
+        array = floats(f"{prefix}_amplitudes", part.amplitudes)
+        body = []
+        for column, value, only in zip(columns, values, guard, strict=False):
+            factor = float_literal(part.amplitudes[0]) if equal else f"{array.name}[{column}]"
+            body.append(f"{only}s[{first} + {column}] += {factor} * {value};")
+        return [*lines, f"{each} {{", *_indent(body), "}"], [] if equal else [array], _FLOAT * tile
+    head = floats(f"{prefix}_head", part.head.T)
+    m, body = part.n_outputs, []
+    for column, value, only in zip(columns, values, guard, strict=False):
+        if m == 1:
+            body.append(f"{only}a[j] += {head.name}[{column}] * {value};")
+            continue
+        body += [
+            f"{only}{{",
+            f"    const float f = {value};",
+            f"    const float *h = {head.name} + ({column}) * {m};",
+            f"    for ({loop} o = 0; o < {m}; o++) a[o] += h[o] * f;",
+            "}",
+        ]
+    ram = _FLOAT * (tile + (tile if m == 1 else m))
+    return [*lines, f"{each} {{", *_indent(body), "}"], [head], ram
+
+
+def _table_code(prefix: str, part: CPart, n_columns: int, loop: str) -> PartCode:
+    assert part.tables is not None
+    layout = mask_layout(prefix, part.projections.lists, n_columns)
+    n_tables, n_bins, m = part.tables.shape
+    weights = floats(f"{prefix}_weights", row_major(layout.projections))
+    offsets = floats(f"{prefix}_offsets", part.offsets)
+    tables = floats(f"{prefix}_tables", part.tables)
+    if layout.kind == "dense":
+        dot = [
+            f"float u = {offsets.name}[k];",
+            f"for ({loop} i = 0; i < {n_columns}; i++) u += {weights.name}[k * {n_columns} + i] "
+            "* c[i];",
+        ]
+    else:
+        dot = ["float u;", *_dot_code(prefix, loop, "k", f"{offsets.name}[k]", "u")]
+    most = float_literal(n_bins - 1)
+    # Bins of some tables first: their rows are then fetched from memory side by side.
+    lines = [
+        f"for ({loop} first = 0; first < {n_tables}; first += {TILE}) {{",
+        f"    const {loop} last = {n_tables} - first < {TILE} ? {n_tables} : first + {TILE};",
+        f"    for ({loop} k = first; k < last; k++) {{",
+        *_indent(dot, 2),
+        f"        u = u < {most} ? u : {most}; /* NaN too */",
+        "        u = u > 0.0f ? u : 0.0f;",
+        f"        bins[k - first] = (uint16_t)({loop})u;",
+        "    }",
+        f"    for ({loop} k = first; k < last; k++) {{",
+        f"        const float *row = {tables.name} + (k * {n_bins} + bins[k - first]) * {m};",
+        f"        for ({loop} o = 0; o < {m}; o++) a[o] += row[o];",
+        "    }",
+        "}",
+    ]
+    before = [f"float a[{m}] = {{0.0f}};", f"uint16_t bins[{TILE}];"]
+    after = f"for ({loop} o = 0; o < {m}; o++) s[{part.first} + o] += a[o];"
+    lines = ["{", *_indent([*before, *lines, after]), "}"]
+    arrays = (*layout.arrays, weights, offsets, tables)
+    return PartCode(arrays, tuple(lines), _FLOAT * m + 2 * TILE)
+
+
+def _linear_code(prefix: str, part: CPart, n_columns: int, loop: str) -> PartCode:
+    if len(part.projections.values) == 0:
+        return PartCode((), (), 0)
+    layout = mask_layout(prefix, part.projections, n_columns)
+    weights = floats(f"{prefix}_weights", row_major(layout.projections))
+    head = f"for ({loop} o = 0; o < {part.n_outputs}; o++) {{"
+    if layout.kind == "dense":
+        lines = [
+            head,
+            "    float a = 0.0f;",
+            f"    for ({loop} i = 0; i < {n_columns}; i++) a += {weights.name}[o * {n_columns} + "
+            "i] * c[i];",
+            f"    s[{part.first} + o] += a;",
+            "}",
+        ]
+    else:
+        dot = _dot_code(prefix, loop, "o", "0.0f", "a")
+        lines = [head, "    float a;", *_indent(dot), f"    s[{part.first} + o] += a;", "}"]
+    return PartCode((*layout.arrays, weights), tuple(lines), 0)

@@ -1,0 +1,147 @@
+"""Compiling an exported header, running it on rows, and comparing it with Python."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerflearn._typing import Float64Array
+from cerflearn.export.c99.c_lower import StagedModel
+from cerflearn.export.c99.c_output import CLASSIFIES, verify_calls
+
+COMPILERS = ("cc", "gcc", "clang")
+"""Tried in this order, after the environment variable CC."""
+
+STRICT_FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic")
+"""What exported headers compile with."""
+
+_SECONDS = 600
+
+
+class CExportError(RuntimeError):
+    """Exported C does not compile, does not run, or does not do what Python does."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult:
+    """What a compiled model gives.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_samples, n_outputs)
+        Floats or integers before the decision.
+    labels : ndarray of shape (n_samples,) or None
+        Numbers of classes.
+    compiler : str
+        Its name and version.
+    """
+
+    scores: NDArray[Any]
+    labels: NDArray[np.int64] | None
+    compiler: str
+
+
+def find_compiler() -> list[str] | None:
+    """Return the command of a C compiler: that of CC, or the first that is installed."""
+    asked = os.environ.get("CC")
+    if asked:
+        command = shlex.split(asked)
+        if shutil.which(command[0]):
+            return command
+    found = next((name for name in COMPILERS if shutil.which(name)), None)
+    return None if found is None else [found]
+
+
+def main_text(name: str, header: str, model: StagedModel, dtype: str) -> str:
+    """Text of a program from binary rows to binary scores, each after the class."""
+    integer = dtype != "float32"
+    score = "int32_t" if integer else "float"
+    upper = name.upper()
+    calls = "\n        ".join(verify_calls(name, model, dtype))
+    whole = f"    static int16_t q[{upper}_N_INPUTS];\n" if integer else ""
+    return (
+        "#include <stdio.h>\n"
+        f'#include "{header}"\n'
+        "int main(void) {\n"
+        f"    static float x[{upper}_N_INPUTS];\n"
+        f"{whole}"
+        f"    static {score} s[{upper}_N_OUTPUTS];\n"
+        "    int32_t label = 0;\n"
+        f"    while (fread(x, sizeof x, 1, stdin) == 1) {{\n"
+        f"        {calls}\n"
+        "        if (fwrite(&label, sizeof label, 1, stdout) != 1) return 1;\n"
+        "        if (fwrite(s, sizeof s, 1, stdout) != 1) return 1;\n"
+        "    }\n"
+        "    return 0;\n"
+        "}\n"
+    )
+
+
+def compile_and_run(
+    name: str, header: str, model: StagedModel, dtype: str, X: Float64Array, compiler: list[str]
+) -> RunResult:
+    """Compile a header with a main of its own, and run it on rows.
+
+    Parameters
+    ----------
+    name : str
+        Of the model in C.
+    header : str
+        Text of the header.
+    model : StagedModel
+        What it computes.
+    dtype : {"float32", "int16", "int8"}
+        Its arithmetic.
+    X : ndarray of shape (n_samples, n_inputs)
+        Rows.
+    compiler : list of str
+        Command.
+    """
+    with tempfile.TemporaryDirectory(prefix="cerf_c_") as folder:
+        place = Path(folder)
+        (place / "model.h").write_text(header, encoding="ascii")
+        (place / "main.c").write_text(main_text(name, "model.h", model, dtype), encoding="ascii")
+        command = [*compiler, *STRICT_FLAGS, "-O1", "main.c", "-o", "model"]
+        _run(command, place, b"", "does not compile")
+        rows = np.ascontiguousarray(X, dtype=np.float32).tobytes()
+        out = _run([str(place / "model")], place, rows, "does not run")
+    kind = np.float32 if dtype == "float32" else np.int32
+    record = np.dtype([("label", np.int32), ("scores", kind, (model.n_outputs,))])
+    if len(out) != record.itemsize * len(X):
+        raise CExportError(f"The exported C gave {len(out)} bytes for {len(X)} rows.")
+    found = np.frombuffer(out, dtype=record)
+    labels = found["label"].astype(np.int64) if model.output.kind in CLASSIFIES else None
+    return RunResult(found["scores"], labels, _version(compiler))
+
+
+def _run(command: list[str], folder: Path, given: bytes, what: str) -> bytes:
+    try:
+        done = subprocess.run(
+            command, cwd=folder, input=given, capture_output=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise CExportError(f"The exported C {what}: {error}") from error
+    if done.returncode:
+        message = done.stderr.decode(errors="replace").strip()[-2000:]
+        raise CExportError(f"The exported C {what} ({shlex.join(command)}):\n{message}")
+    return done.stdout
+
+
+def _version(compiler: list[str]) -> str:
+    try:
+        done = subprocess.run(
+            [*compiler, "--version"], capture_output=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return compiler[0]
+    lines = done.stdout.decode(errors="replace").splitlines()
+    return f"{Path(compiler[0]).name} ({lines[0].strip()})" if lines else compiler[0]

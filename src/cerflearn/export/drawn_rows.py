@@ -1,0 +1,90 @@
+"""Rows to check an export with where none are given."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from cerflearn._typing import Float64Array
+from cerflearn.export.steps import (
+    Features,
+    Fill,
+    OneHot,
+    Parallel,
+    Program,
+    Scale,
+    Scores,
+    Step,
+    TableScores,
+)
+
+DRAWN_ROWS = 1_000
+"""Rows that are drawn."""
+
+_MISSING_SHARE = 0.1  # of the values that a first imputer gets
+
+
+def framed_rows(program: Program, dtype: str = "float32") -> Any:
+    """Draw rows that spread over what a model tells apart.
+
+    Scalers give location and scale of the inputs, encoders the categories, features and tables
+    the distance over which they vary.
+
+    Parameters
+    ----------
+    program : Program
+        The model.
+    dtype : {"float32", "float64"}, default="float32"
+        What numbers are rounded to.
+
+    Returns
+    -------
+    ndarray or DataFrame of shape (1000, n_inputs)
+        In float64; with the names of the inputs, if there are any and pandas is installed.
+    """
+    drawn = _rows_for(program.steps, program.n_inputs, np.random.default_rng(0))
+    rows = drawn.astype(dtype).astype(np.float64)
+    if program.input_names is None or find_spec("pandas") is None:
+        return rows
+    import pandas
+
+    return pandas.DataFrame(rows, columns=list(program.input_names))
+
+
+def _rows_for(steps: tuple[Step, ...], n_inputs: int, rng: np.random.Generator) -> Float64Array:
+    """Rows (n, n_inputs) for steps, of which the first that is known decides."""
+    shape = (DRAWN_ROWS, n_inputs)
+    first = steps[0] if steps else None
+    if isinstance(first, Scale):
+        factor = np.where(first.factor == 0.0, 1.0, first.factor)
+        made = _rows_for(steps[1:], n_inputs, rng)
+        return (made - first.shift) / factor + first.centre
+    if isinstance(first, Fill):
+        made = _rows_for(steps[1:], n_inputs, rng)
+        return np.where(rng.random(shape) < _MISSING_SHARE, first.missing, made)
+    if isinstance(first, OneHot):
+        # Only categories that have an output: others may be refused.
+        known = [codes if len(codes) else np.zeros(1) for codes in first.categories]
+        chosen = [rng.choice(codes, DRAWN_ROWS) for codes in known]
+        return np.column_stack(chosen)
+    if isinstance(first, Parallel):
+        rows = rng.normal(size=shape)
+        for branch in first.branches:
+            rows[:, branch.columns] = _rows_for(branch.steps, len(branch.columns), rng)
+        return rows
+    rows = rng.normal(size=shape)
+    if isinstance(first, TableScores) and first.table_map.n_tables:
+        middle = 0.5 * first.table_map.n_bins
+        weights = first.table_map.frequencies
+        centre = np.linalg.lstsq(weights.T, middle - first.table_map.offsets, rcond=None)[0]
+        return centre + rows * middle / _length(weights)
+    if isinstance(first, Features | Scores):
+        return rows * np.pi / _length(first.feature_map.frequencies)
+    return rows
+
+
+def _length(weights: Float64Array) -> float:
+    """Root of the mean squared length of projections; 1 if all are zero."""
+    return float(np.sqrt(np.square(weights).sum(axis=0).mean())) or 1.0

@@ -1,0 +1,166 @@
+"""Rows to check an exported model with: given ones as inputs of a graph, or rows that are drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
+
+from cerflearn._typing import Float64Array
+from cerflearn.export.drawn_rows import framed_rows
+from cerflearn.export.onnx.onnx_bounds import UNIT_ROUNDOFF
+from cerflearn.export.steps import Program
+
+MOST_CHECKED_ROWS = 10_000
+"""Rows of those given that are compared; of more, so many at equal distances."""
+
+
+@dataclass(frozen=True, eq=False)
+class InputRows:
+    """Rows as the estimator takes them, rounded to the dtype of the graph.
+
+    Attributes
+    ----------
+    data : ndarray or DataFrame
+        Numbers in float64 that float32 can hold if that is the dtype.
+    by_column : bool
+        Whether the graph has an input for each column, not one matrix.
+    name : str
+        Name of the matrix.
+    dtype : str
+        Of numbers in the graph.
+    drawn : bool
+        Whether the rows were drawn.
+    """
+
+    data: Any
+    by_column: bool
+    name: str
+    dtype: str
+    drawn: bool
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.data.shape[0])
+
+    def initial_types(self) -> list[tuple[str, Any]]:
+        """Names and types of the inputs, for skl2onnx."""
+        from skl2onnx.common import data_types
+
+        double = self.dtype == "float64"
+        number = data_types.DoubleTensorType if double else data_types.FloatTensorType
+        if not self.by_column:
+            return [(self.name, number([None, self.data.shape[1]]))]
+        text = data_types.StringTensorType
+        return [
+            (str(column), (number if _is_number(self.data[column]) else text)([None, 1]))
+            for column in self.data.columns
+        ]
+
+    def feed(self, rows: slice) -> dict[str, Any]:
+        """Make inputs of the graph of some rows."""
+        if not self.by_column:
+            return {self.name: np.ascontiguousarray(self.data, dtype=self.dtype)[rows]}
+        feeds = {}
+        for column in self.data.columns:
+            values = self.data[column].iloc[rows].to_numpy()
+            kind = self.dtype if _is_number(self.data[column]) else np.object_
+            feeds[str(column)] = np.asarray(values).astype(kind)[:, None]
+        return feeds
+
+    def perturbed(self, data: Any, seed: int) -> Any:
+        """Rows whose numbers are rounded otherwise."""
+        rng, unit = np.random.default_rng(seed), UNIT_ROUNDOFF[self.dtype]
+
+        def moved(values: Any) -> Any:
+            size = np.abs(values) + np.nanstd(values, axis=0)
+            return values + unit * size * rng.choice([-1.0, 1.0], size=values.shape)
+
+        return _on_numbers(data, moved)
+
+
+def given_rows(estimator: Any, X: Any, dtype: str, name: str, by_column: bool | None) -> InputRows:
+    """Read rows that the user gives.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    X : {array_like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+        Rows.
+    dtype : {"float32", "float64"}
+        What numbers are rounded to.
+    name : str
+        Of the matrix.
+    by_column : bool or None
+        Whether each column is an input; None: if some are no numbers, or chosen by name.
+    """
+    if not hasattr(X, "iloc") and not issparse(X):
+        X = X.to_pandas() if hasattr(X, "to_pandas") else np.asarray(X)
+    X = _some_rows(X)
+    if X.ndim != 2 or X.shape[0] == 0:
+        raise ValueError(f"X must be rows and columns, with a row at least, not {X.shape}.")
+    is_frame = hasattr(X, "iloc")
+    if not is_frame and X.dtype.kind not in "biuf":
+        raise ValueError("X holds text: pass a DataFrame, each column of which becomes an input.")
+    if by_column is None:
+        by_column = is_frame and (chooses_by_name(estimator) or not _all_numbers(X))
+    if by_column and not is_frame:
+        raise ValueError("by_column=True needs X as a DataFrame, whose columns have names.")
+
+    def rounded(values: Any) -> Float64Array:
+        return np.asarray(values).astype(dtype).astype(np.float64)
+
+    return InputRows(_on_numbers(X, rounded), by_column, name, dtype, drawn=False)
+
+
+def _some_rows(X: Any) -> Any:
+    """Take at most :data:`MOST_CHECKED_ROWS` rows, as an array or frame."""
+    X = X.tocsr() if issparse(X) else X
+    n_rows = X.shape[0] if X.ndim else 0
+    if n_rows > MOST_CHECKED_ROWS:
+        chosen = np.linspace(0, n_rows - 1, MOST_CHECKED_ROWS).astype(np.int64)
+        X = X.iloc[chosen] if hasattr(X, "iloc") else X[chosen]
+    return X.toarray() if issparse(X) else X
+
+
+def chooses_by_name(estimator: Any) -> bool:
+    """Whether a ColumnTransformer in the estimator is given columns by name."""
+    if isinstance(estimator, Pipeline):
+        return any(chooses_by_name(step) for _, step in estimator.steps)
+    if not isinstance(estimator, ColumnTransformer):
+        return False
+    chosen = (np.atleast_1d(np.asarray(columns)) for *_, columns in estimator.transformers)
+    return any(columns.dtype.kind in "OU" for columns in chosen)
+
+
+def _is_number(column: Any) -> bool:
+    return getattr(column.dtype, "kind", "O") in "biuf"
+
+
+def _all_numbers(frame: Any) -> bool:
+    return all(_is_number(frame[column]) for column in frame.columns)
+
+
+def _on_numbers(data: Any, function: Any) -> Any:
+    """Apply a function to a matrix, or to the columns of a frame that are numbers."""
+    if not hasattr(data, "iloc"):
+        return function(data)
+    changed = data.copy()
+    for column in data.columns:
+        if _is_number(data[column]):
+            changed[column] = function(data[column].to_numpy())
+    return changed
+
+
+def drawn_rows(program: Program, dtype: str, name: str, by_column: bool | None) -> InputRows:
+    """Draw rows, as :func:`~cerflearn.export.drawn_rows.framed_rows` does, rounded to the dtype."""
+    data = framed_rows(program, dtype)
+    if by_column and not hasattr(data, "iloc"):
+        raise ValueError("by_column=True needs names of columns: pass X as a DataFrame.")
+    return InputRows(data, bool(by_column), name, dtype, drawn=True)

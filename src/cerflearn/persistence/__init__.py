@@ -1,0 +1,1 @@
+"""Model files: fitted estimators as safetensors with strict JSON, read without executing code."""
