@@ -22,7 +22,7 @@ demo: $(VENV)/.ready-report  ## accuracy against MACs and time on bundled data, 
 test: $(VENV)/.ready-test  ## all tests, in parallel (under 10 minutes on two cores)
 	$(PYTEST) --ignore=tests/embedded
 
-test-cluster: $(VENV)/.ready-test  ## fits on a Dask cluster whose workers are killed, and a dead scheduler (about two minutes)
+test-cluster: $(VENV)/.ready-test  ## fits whose workers, scheduler or process are killed (about five minutes)
 	$(ENV) $(BIN)/python -m pytest -m cluster tests/cluster
 
 test-bits: $(VENV)/.ready-test  ## fitted arrays and outputs against recorded digests, on the CPU they were recorded on

@@ -1,6 +1,6 @@
 """Exported C: agreement with Python, memory, and time beside our kernel and other exporters.
 
-    python benchmarks/c_export.py run [agreement] [time] [small] [rivals]
+    python benchmarks/c_export.py run [agreement] [time] [small] [rivals] [--again]
     python benchmarks/c_export.py render [--check]     # docs/c_export.md
 
 Needs CERF_DATA and gcc; writes benchmarks/results/c_export.json, and measures only what is missing.
@@ -260,8 +260,9 @@ def measure_rivals(name: str, kind: str, macs: int) -> Record:
             found[dtype] |= microcontroller(folder, f"{dtype}.h", call)
             found[dtype] |= {"agreement": report.label_agreement}
         np.savez(folder / "data.npz", X=X, y=y, X_test=X_test, y_test=y_test)
-        command = [python, str(HERE / "_c_rivals.py"), str(folder), str(own)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        command = [python, str(HERE.resolve() / "_c_rivals.py"), str(folder), str(own)]
+        # emlearn leaves a folder tmp/ where it runs.
+        done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
         for rival in json.loads(done.stdout.splitlines()[-1]):
             source, include = folder / rival.pop("source"), rival.pop("include")
             target = source.with_suffix(".so")
@@ -328,9 +329,12 @@ def plan(parts: list[str]) -> Iterator[tuple[str, str, str, int]]:
 def run(arguments: argparse.Namespace) -> None:
     """Measure what is missing, record by record."""
     records: list[Record] = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    parts = arguments.parts or list(PARTS)
+    if arguments.again:
+        records = [record for record in records if record["part"] not in parts]
     keys = ("part", "dataset", "kind", "budget")
     there = {tuple(record[key] for key in keys) for record in records}
-    for job in plan(arguments.parts or list(PARTS)):
+    for job in plan(parts):
         if job in there:
             continue
         begin = time.perf_counter()
@@ -345,9 +349,13 @@ def main() -> None:
     """Run, or fill the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("command", choices=("run", "render"))
-    parser.add_argument("parts", nargs="*", help=", ".join(PARTS))
+    parser.add_argument("parts", nargs="*", help=f"{', '.join(PARTS)} (all of them)")
+    parser.add_argument("--again", action="store_true", help="forget earlier results of the parts")
     parser.add_argument("--check", action="store_true", help="only compare")
     arguments = parser.parse_args()
+    unknown = sorted(set(arguments.parts) - set(PARTS))
+    if unknown:
+        parser.error(f"no part {', '.join(unknown)}: choose from {', '.join(PARTS)}")
     if arguments.command == "run":
         run(arguments)
         return

@@ -1,6 +1,6 @@
 """Trained maps and encoders against chosen features, linear PCA and exact components.
 
-    python benchmarks/encoders.py run [maps] [codes] [teacher]
+    python benchmarks/encoders.py run [maps] [codes] [teacher] [--again]
     python benchmarks/encoders.py render [--check]     # docs/encoders.md
 
 Needs CERF_DATA; writes benchmarks/results/encoders.json, a record for each part, dataset, split,
@@ -142,9 +142,12 @@ def plan(parts: list[str]) -> Iterator[tuple[str, str, int, int, str]]:
 def run(arguments: argparse.Namespace) -> None:
     """Measure what is missing, record by record."""
     records: list[Record] = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    parts = arguments.parts or list(PARTS)
+    if arguments.again:
+        records = [record for record in records if record["part"] not in parts]
     keys = ("part", "dataset", "split", "budget", "method")
     there = {tuple(record[key] for key in keys) for record in records}
-    for job in plan(arguments.parts or list(PARTS)):
+    for job in plan(parts):
         if job in there:
             continue
         part, name, split, budget, method = job
@@ -207,9 +210,13 @@ def main() -> None:
     """Run, or fill the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("command", choices=("run", "render"))
-    parser.add_argument("parts", nargs="*", help=", ".join(PARTS))
+    parser.add_argument("parts", nargs="*", help=f"{', '.join(PARTS)} (all of them)")
+    parser.add_argument("--again", action="store_true", help="forget earlier results of the parts")
     parser.add_argument("--check", action="store_true", help="only compare")
     arguments = parser.parse_args()
+    unknown = sorted(set(arguments.parts) - set(PARTS))
+    if unknown:
+        parser.error(f"no part {', '.join(unknown)}: choose from {', '.join(PARTS)}")
     if arguments.command == "run":
         run(arguments)
         return

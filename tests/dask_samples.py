@@ -39,7 +39,7 @@ def local_cluster(n_workers=2, **config):
     with (
         dask.config.set(settings),
         LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, dashboard_address=None, silence_logs=60
+            n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=60
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -16,6 +16,7 @@ PACKAGE = ROOT / "src" / "cerflearn"
 ARROWS = {
     "_typing": set(),
     "_atomic": set(),
+    "files": {"_atomic"},
     "_validation": set(),
     "_native": set(),
     "spectral": {"linalg"},
@@ -27,23 +28,25 @@ ARROWS = {
     "training": {"_native", "engine", "linalg"},
     "estimators": {
         "features",
+        "files",
         "learning",
         "linalg",
         "blocks",
         "engine",
         "spectral",
         "training",
+        "_atomic",
         "_validation",
     },
     "comparison": {"estimators", "features", "linalg", "training", "_validation"},
     "rivals": {"estimators", "features", "engine", "linalg", "spectral", "training", "_validation"},
-    "persistence": {"", "_atomic", "estimators", "features", "linalg", "spectral"},
+    "persistence": {"", "_atomic", "estimators", "features", "files", "linalg", "spectral"},
     "export": {"", "_atomic", "estimators", "features", "spectral"},
     "onnx": {"export"},
     "cli": {"", "_native", "_validation", "estimators", "export", "features", "persistence"},
     "plotting": {"linalg"},
     # The package itself: lazy public names.
-    "": {"blocks", "comparison", "estimators", "export", "persistence"},
+    "": {"blocks", "comparison", "estimators", "export", "files", "persistence"},
 }
 
 # Packages that a room may import when its modules are imported; everything may use the standard
@@ -141,6 +144,7 @@ def test_every_room_is_on_the_map():
     assert {room_of_file(path) for path in SOURCES} <= set(ARROWS)
     built = {
         "features",
+        "files",
         "learning",
         "linalg",
         "blocks",

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from cerflearn.estimators.applications.imputer import KernelImputer
     from cerflearn.estimators.applications.kernel_pca import RandomizedKernelPCA
     from cerflearn.estimators.cerf.blocked_cerf import BlockedCERF
+    from cerflearn.estimators.cerf.cvem_selector import CVEM
     from cerflearn.estimators.cerf.masked_cerf import MaskedCERF
-    from cerflearn.estimators.cerf.selectors import CVEM, Greedy
+    from cerflearn.estimators.cerf.selectors import Greedy
     from cerflearn.estimators.cerf.shared_selector import Shared
     from cerflearn.estimators.cerf.trained import Trained
     from cerflearn.estimators.maps.fastfood import FastfoodFeatures
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from cerflearn.export.c99.c_export import export_c
     from cerflearn.export.deployed_cost import cost
     from cerflearn.export.onnx.onnx_export import export_onnx
-    from cerflearn.persistence.format_error import CerfFormatError
+    from cerflearn.files.format_error import CerfFormatError
     from cerflearn.persistence.model_file import load, save
 
     __version__: str
@@ -68,8 +69,8 @@ _MODULES = {
     "BlockedCERF": "cerflearn.estimators.cerf.blocked_cerf",
     "CERFClassifier": "cerflearn.estimators.predictors.classifier",
     "CERFRegressor": "cerflearn.estimators.predictors.regressor",
-    "CVEM": "cerflearn.estimators.cerf.selectors",
-    "CerfFormatError": "cerflearn.persistence.format_error",
+    "CVEM": "cerflearn.estimators.cerf.cvem_selector",
+    "CerfFormatError": "cerflearn.files.format_error",
     "FastfoodFeatures": "cerflearn.estimators.maps.fastfood",
     "Greedy": "cerflearn.estimators.cerf.selectors",
     "KernelAutoencoder": "cerflearn.estimators.applications.autoencoder",

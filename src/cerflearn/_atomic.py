@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from io import BufferedWriter, FileIO
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,74 @@ def check_target(path: str | os.PathLike[str]) -> Path:
     return target
 
 
+class DraftFile(BufferedWriter):
+    """A file that is written beside its place, whose errors name the place.
+
+    Parameters
+    ----------
+    target : Path
+        The place, in a folder that exists.
+    handle : int
+        Of the file, as ``tempfile.mkstemp`` returns it.
+    name : str
+        Its path.
+    """
+
+    def __init__(self, target: Path, handle: int, name: str) -> None:
+        super().__init__(FileIO(handle, "w"))
+        self.target, self.path = target, Path(name)
+
+    def write(self, data: Any) -> int:
+        """Write bytes."""
+        with _naming_errors(self.target):
+            return super().write(data)
+
+    def flush(self) -> None:
+        """Hand what was written to the system."""
+        with _naming_errors(self.target):
+            super().flush()
+
+    def sync(self) -> None:
+        """See that all is on the disk."""
+        self.flush()
+        with _naming_errors(self.target):
+            os.fsync(self.fileno())
+
+    def put_in_place(self) -> None:
+        """Replace what is in the place."""
+        self.sync()
+        self.close()
+        with _naming_errors(self.target):
+            os.chmod(self.path, _usual_mode())
+            os.replace(self.path, self.target)
+
+    def discard(self) -> None:
+        """Delete the file unless it was put in its place."""
+        with suppress(OSError):  # of what could not be written
+            self.close()
+        self.path.unlink(missing_ok=True)
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike[str]) -> Iterator[DraftFile]:
+    """Open a file to write, which is put in its place at the end.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The place. An error leaves what was there before, and no other file.
+    """
+    target = check_target(path)
+    with _naming_errors(target):
+        draft = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    file = DraftFile(target, *draft)
+    try:
+        yield file
+        file.put_in_place()
+    finally:
+        file.discard()
+
+
 def write_atomically(files: Mapping[Path, Iterable[Any]]) -> None:
     """Write files beside their places, and put them in place once all are written.
 
@@ -30,28 +100,14 @@ def write_atomically(files: Mapping[Path, Iterable[Any]]) -> None:
         Content of each, one part after the other. An error leaves what was there before, and no
         other file.
     """
-    targets = [check_target(path) for path in files]
-    drafts: list[tuple[Path, Path]] = []
-    try:
-        for target, parts in zip(targets, files.values(), strict=True):
-            handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-            drafts.append((Path(name), target))
-            with os.fdopen(handle, "wb") as file:
-                for part in parts:
-                    file.write(part)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(name, _usual_mode())
-        while drafts:
-            draft, target = drafts[0]
-            os.replace(draft, target)
-            drafts.pop(0)
-    except OSError as error:
-        names = " and ".join(repr(str(target)) for target in targets)
-        raise type(error)(error.errno, f"{names} cannot be written: {error.strerror}") from error
-    finally:
-        for draft, _ in drafts:
-            draft.unlink(missing_ok=True)
+    for path in files:
+        check_target(path)
+    with ExitStack() as drafts:
+        for path, parts in files.items():
+            file = drafts.enter_context(written_whole(path))
+            for part in parts:
+                file.write(part)
+            file.sync()
 
 
 def _usual_mode() -> int:
@@ -59,3 +115,13 @@ def _usual_mode() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
+
+
+@contextmanager
+def _naming_errors(target: Path) -> Iterator[None]:
+    """Say which file an error of the system is about."""
+    try:
+        yield
+    except OSError as error:
+        message = f"{str(target)!r} cannot be written: {error.strerror}"
+        raise type(error)(error.errno, message) from error

@@ -1,8 +1,9 @@
-"""Array aliases whose names say the shape or the role."""
+"""Array aliases whose names say the shape or the role, and protocols that several rooms share."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,3 +25,16 @@ MatrixLike: TypeAlias = Any
 
 RandomStateLike: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 """What ``random_state`` may be."""
+
+
+class StateStore(Protocol):
+    """Where states of a fit are kept; :class:`cerflearn.files.checkpoint.Checkpoint` is one."""
+
+    def load(self, name: str) -> Any:
+        """Return the tree under a name, or None."""
+
+    def save(self, name: str, state: Any) -> None:
+        """Keep a tree under a name."""
+
+    def save_at_times(self, name: str, make_state: Callable[[], Any]) -> None:
+        """Keep a tree, unless one was kept a short time ago."""

@@ -37,9 +37,13 @@ def with_target(rows, y):
     return (rows + y[:, None],)
 
 
+def cut(tables, places):
+    return np.concatenate([table[place] for table, place in zip(tables, places, strict=True)])
+
+
 def source_of(values, lengths, function=the_rows, y=None, block_rows=2):
     parts = np.split(values, np.cumsum(lengths)[:-1])
-    rows = Partitions([delayed(part) for part in parts], lengths, np.concatenate)
+    rows = Partitions([delayed(part) for part in parts], lengths, cut)
     return PartitionedSource(rows, function, y, block_rows)
 
 
@@ -65,10 +69,20 @@ def test_targets_and_what_blocks_have_of_their_own_travel_with_them():
     assert engine.map_block(spell, "s", 3) == Text("s6")
 
 
+def test_what_belongs_to_rows_may_lie_in_partitions_of_its_own():
+    values, y = np.zeros((7, 1)), np.arange(7.0)
+    others = source_of(y, [1, 0, 4, 2]).partitions
+    engine = make_engine(source_of(values, [3, 4], with_target, others))
+    serial = SerialEngine(ArraySource(values + y[:, None], block_rows=2))
+    assert engine.map_reduce(spell, "b") == serial.map_reduce(spell, "b")
+
+
 def test_functions_of_ranges_come_in_order():
     values = np.arange(10.0)[:, None]
     rows = source_of(values, [4, 0, 6]).partitions
     assert rows.map_ranges(lambda part: part.sum(), 3) == [3.0, 12.0, 21.0, 9.0]
+    taken = rows.take(np.array([0, 3, 5]))
+    assert [part.ravel().tolist() for part in taken] == [[0.0, 3.0], [5.0]]
 
 
 def test_an_error_of_a_block_reaches_the_caller():

@@ -127,9 +127,9 @@ def guided(seconds: float, seed: int) -> None:
 
     for function in functions_of("cerflearn.persistence"):
         atheris.instrument_func(function)
-    from cerflearn.persistence.container import digest_of, header_of, unpack
-    from cerflearn.persistence.format_error import CerfFormatError
-    from cerflearn.persistence.strict_json import canonical, parse
+    from cerflearn.files.container import digest_of, header_of, unpack
+    from cerflearn.files.format_error import CerfFormatError
+    from cerflearn.files.strict_json import canonical, parse
 
     corpus = FOUND / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from cerflearn.persistence.container import (
+from cerflearn.files.container import (
     DTYPES,
     METADATA_KEY,
     digest_of,
     unpack,
 )
-from cerflearn.persistence.strict_json import canonical, parse
+from cerflearn.files.strict_json import canonical, parse
 
 ODD_VALUES: tuple[Any, ...] = (
     None, True, False, -1, 0, 1, 2, 3, 7, 2**31, 2**53, 2**63, -(2**63), 0.5, -0.5, 1e308, 1e-308,

@@ -190,6 +190,15 @@ MODELS: dict[str, Build] = {
         _TEXT[classes(3)],
     ),
     "linear": _plain(make_pipeline(MaxAbsScaler(), LinearRegression()), rows()[:, :2]),
+    "column_major": _plain(
+        make_pipeline(
+            StandardScaler(),
+            MaskedFourierFeatures(n_components=30, random_state=0),
+            RidgeClassifier(),
+        ),
+        classes(3),
+    ),
+    "constant": _plain(_predictor(CERFRegressor), np.ones(N)),
     "sgd": _plain(make_pipeline(StandardScaler(), SGDClassifier(random_state=0)), classes(3)),
     "filled": lambda: (
         make_pipeline(
@@ -224,7 +233,7 @@ MODELS: dict[str, Build] = {
     "text": lambda: (
         make_pipeline(
             SimpleImputer(strategy="most_frequent"),
-            OneHotEncoder(handle_unknown="ignore"),
+            OneHotEncoder(handle_unknown="ignore", dtype=np.uint8),
             LogisticRegression(),
         ).fit(towns(), classes(2)),
         towns(),

@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from cerflearn import CerfFormatError, load, save
-from cerflearn.persistence.container import METADATA_KEY, unpack
-from cerflearn.persistence.strict_json import canonical, parse
+from cerflearn.files.container import METADATA_KEY, unpack
+from cerflearn.files.strict_json import canonical, parse
 from persistence.stored_models import MODELS, classes, codes, rows
 from persistence.test_model_file import rewrite
 
@@ -100,6 +100,14 @@ CHANGES: list[tuple[str, Any]] = [
     ("pca", parameter("", "fit_inverse_transform", False)),
     ("pca", array("model.moments_.right_mean", np.zeros(7))),
     ("pca", array("model.components_", lambda a: np.c_[a, a])),
+    (
+        "pca_inner",
+        parameter(
+            "",
+            "feature_map",
+            {"object": {"kind": "Pipeline", "parameters": {"steps": [{"tuple": []}]}}},
+        ),
+    ),
     ("pca_budget", put("n_features_in_", 7)),
     ("pca_budget", put("encoder_.intercept", {"tensor": "model.encoder_.linear_coef"})),
     ("imputer", parameter("", "add_indicator", False)),
@@ -152,6 +160,18 @@ CHANGES: list[tuple[str, Any]] = [
     ("frame", array("model.steps.0.estimator.feature_names_in_", text(["a", "b", "c", 4]))),
     ("frame", parameter("steps.0.estimator.branches.2.estimator", "func", {"dtype": "float64"})),
     ("columns", put("steps.0.estimator.branches.0.columns", [True, True])),
+    ("columns", parameter("steps.0.estimator", "n_jobs", [])),
+    ("columns", parameter("steps.0.estimator", "n_jobs", 10**6)),
+    ("columns", parameter("steps.0.estimator", "verbose_feature_names_out", "{feature_name:>9}")),
+    ("columns", parameter("steps.0.estimator", "verbose_feature_names_out", "{transformer_name")),
+    ("completed", parameter("steps.1.estimator._label_binarizer", "neg_label", "x")),
+    ("completed", parameter("steps.1.estimator._label_binarizer", "pos_label", -1)),
+    ("completed", array("model.steps.1.estimator._label_binarizer.classes_", np.arange(3))),
+    ("constant", array("model.prediction_range_", np.full((2, 1), np.nan))),
+    ("filled", parameter("steps.0.estimator.indicator_", "features", None)),
+    ("text", parameter("steps.1.estimator", "dtype", "x")),
+    ("text", parameter("steps.1.estimator", "dtype", 3)),
+    ("text", parameter("steps.1.estimator", "feature_name_combiner", None)),
     (
         "text",
         parameter("steps.1.estimator", "handle_unknown", {"array": ["error", "ignore"]}),

@@ -26,8 +26,8 @@ from cerflearn import (
     load,
     save,
 )
-from cerflearn.persistence.container import digest_of, header_of, lay_out, unpack
-from cerflearn.persistence.strict_json import canonical, parse
+from cerflearn.files.container import digest_of, header_of, lay_out, unpack
+from cerflearn.files.strict_json import canonical, parse
 from persistence.stored_models import MODELS, classes, rows
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cerflearn.training import policy, search
+from cerflearn.training import policy, trials
 from training_samples import Trainings, compare_two, one_start
 
 
@@ -16,7 +16,7 @@ def short(monkeypatch):
 def trainings(monkeypatch):
     one_start(monkeypatch)
     fake = Trainings()
-    monkeypatch.setattr(search, "train_network", fake)
+    monkeypatch.setattr(trials, "train_network", fake)
     return fake
 
 

@@ -93,14 +93,14 @@ def test_a_jump_is_learned_that_knots_cannot_follow():
     network.parts()[0][:] = 1.0
     set_moments(network, task.X, np.ones(2000, dtype=np.float32))
     settings = replace(TABLES, n_bins=128, refit=3.0)
-    deployed = deploy_fitted(network, settings, task, task.X)
+    deployed = deploy_fitted(network, settings, task)
     knots = np.linspace(-TABLE_END, TABLE_END, 5)
     y = (task.X[:, 0] - network.means[0]) / np.sqrt(network.variances[0])
     hats = np.stack([np.interp(y, knots, row) for row in np.eye(5)], axis=1)
     best = hats @ np.linalg.lstsq(hats, task.targets, rcond=None)[0]
     errors = [np.square(found - task.targets).mean() for found in (best, deployed.scores(task.X))]
     assert errors[1] < 0.5 * errors[0]
-    plain = deploy_fitted(network, replace(settings, refit=0.0), task, task.X)
+    plain = deploy_fitted(network, replace(settings, refit=0.0), task)
     np.testing.assert_array_equal(plain.tables, deploy(network, 128).tables)
 
 
@@ -108,7 +108,7 @@ def test_no_table_is_left_alone():
     task = make_task(n_samples=50)
     network = make_network("table", np.zeros((6, 0)), np.ones((6, 1)))
     settings = TrainingSettings("table", 0, 1e-3, linear_part=True)
-    assert deploy_fitted(network, settings, task, task.X).tables.shape == (0, 2, 1)
+    assert deploy_fitted(network, settings, task).tables.shape == (0, 2, 1)
 
 
 def evaluated(losses):
@@ -166,7 +166,7 @@ def test_held_out_scores_are_those_of_the_chosen_bins(short):
     n = len(found.held_out.targets) // len(found.held_out.networks)
     rows = [int(np.flatnonzero(task.targets[:, 0] == t)[0]) for t in found.held_out.targets[:n, 0]]
     train = task.rows(np.setdiff1d(np.arange(160), rows))
-    deployed = deploy_fitted(found.held_out.networks[0], settings, train, train.X)
+    deployed = deploy_fitted(found.held_out.networks[0], settings, train)
     expected = train.bounded(deployed.scores(task.X[rows]))
     assert found.held_out.scores[:n] == pytest.approx(expected, abs=1e-12)
 
@@ -175,6 +175,6 @@ def test_the_penalty_of_training_holds_for_bins_and_a_teacher_that_is_asked_for_
     task, network = trained("regression")
     settings = replace(TABLES, n_bins=16, refit=3.0, alpha=1e12)
     plain = deploy(network, 16).tables
-    assert deploy_fitted(network, settings, task, task.X).tables == pytest.approx(plain, abs=1e-9)
+    assert deploy_fitted(network, settings, task).tables == pytest.approx(plain, abs=1e-9)
     request = SettingsRequest(activation="table", teacher="kernel")
     assert run_search(make_task(), request=request).settings.refit in (0.0, None)

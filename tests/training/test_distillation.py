@@ -10,8 +10,9 @@ from cerflearn.training.distillation import (
     distilled_problem,
     fit_kernel_teacher,
     labels_problem,
-    points_between,
+    pairs_of_rows,
 )
+from cerflearn.training.inputs import between
 from cerflearn.training.kernel_ridge import fit_kernel_ridge
 from training_samples import make_task
 
@@ -33,17 +34,17 @@ def separable(kind, n_samples=200):
 
 def test_points_between_rows_lie_between_them():
     X = RNG.normal(size=(40, 3))
-    points, first, second, share = points_between(X, np.random.default_rng(0))
+    first, second, share = pairs_of_rows(40, np.random.default_rng(0))
+    points = between(X[first], X[second], share)
     assert len(points) == 160
     expected = share[:, None] * X[first] + (1 - share)[:, None] * X[second]
     assert points == pytest.approx(expected)
     assert share.min() >= 0.0
     assert share.max() <= 1.0
-    assert len(points_between(RNG.normal(size=(2000, 1)), np.random.default_rng(0))[0]) == 3000
-    many = RNG.normal(size=(3500, 1)).astype(np.float32)
-    points = points_between(many, np.random.default_rng(0))[0]
-    assert points.shape == (3500, 1)
-    assert points.dtype == np.float32
+    assert len(pairs_of_rows(2000, np.random.default_rng(0))[0]) == 3000
+    assert len(pairs_of_rows(3500, np.random.default_rng(0))[0]) == 3500
+    many = RNG.normal(size=(5, 1)).astype(np.float32)
+    assert between(many, many, np.full(5, 0.5)).dtype == np.float32
 
 
 @pytest.mark.parametrize("kind", CLASSES)
@@ -108,8 +109,7 @@ def test_numbers_keep_their_own_targets_at_the_rows():
     teacher = teacher_of(task)
     problem = distilled_problem(task, teacher, np.random.default_rng(0))
     np.testing.assert_array_equal(problem.targets[:120], task.targets.astype(np.float32))
-    between = problem.X[120:]
-    assert problem.targets[120:] == pytest.approx(teacher(between), abs=1e-5)
+    assert problem.targets[120:] == pytest.approx(teacher(problem.X[120:]), abs=1e-5)
     assert np.abs(teacher(task.X) - task.targets).max() > 0.01
 
 
@@ -117,7 +117,7 @@ def test_a_point_between_two_rows_has_the_mean_of_their_weights():
     task = make_task()
     task.weights[:] = RNG.dirichlet(np.ones(120))
     problem = distilled_problem(task, teacher_of(task), np.random.default_rng(3))
-    _, first, second, share = points_between(task.X, np.random.default_rng(3))
+    first, second, share = pairs_of_rows(task.n_samples, np.random.default_rng(3))
     expected = share * task.weights[first] + (1.0 - share) * task.weights[second]
     both = np.concatenate([task.weights, expected])
     assert problem.weights == pytest.approx(both / both.mean(), rel=1e-5)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cerflearn.training import policy, search
+from cerflearn.training import policy, trials
 from cerflearn.training.compared import candidate_settings
 from cerflearn.training.held_out import HeldOutResult, finalists_of
 from cerflearn.training.scores import losses_of_rows
@@ -71,7 +71,7 @@ def test_early_rounds_use_the_first_fold_and_fewer_steps(two_candidates, monkeyp
         seen.append((n_steps, numbers(problem.X)))
         return train_network(problem, settings, budget, usable, bias, 1, rng, **options)
 
-    monkeypatch.setattr(search, "train_network", recorded)
+    monkeypatch.setattr(trials, "train_network", recorded)
     task = numbered()
     run_search(task)
     steps = [n for n, _ in seen]

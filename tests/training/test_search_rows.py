@@ -33,6 +33,8 @@ def test_held_out_rows_are_never_trained_on(trainings, monkeypatch):
     assert scored
     everything = frozenset(range(160))
     for targets, networks in scored:
+        if not networks:  # only those of the last round are kept
+            continue
         held_out = [everything - network.trained_on for network in networks]
         assert all(len(rows) == 40 for rows in held_out)
         expected = np.concatenate([task.targets[sorted(rows)] for rows in held_out])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cerflearn.training import task as task_module
-from cerflearn.training.task import batches_of_rows, hash_of_rows, parts_of_rows, problem_of
+from cerflearn.training.task import hash_of_rows, parts_of_rows, problem_of
 from training_samples import make_task
 
 
@@ -59,49 +59,6 @@ def test_parts_of_a_block_do_not_depend_on_later_rows(monkeypatch):
         sizes = np.bincount(parts[start : start + 64], minlength=4)
         assert sizes.max() - sizes.min() <= 1
     assert (parts_of_rows(strata, 4, 10) != parts).any()
-
-
-def test_a_round_of_batches_sees_every_row_once():
-    order = batches_of_rows(60, 12, 15, np.random.default_rng(0))
-    assert order.shape == (15, 12)
-    assert order.dtype == np.int32
-    rounds = order.reshape(3, 60)
-    for rows in rounds:
-        assert sorted(rows) == list(range(60))
-    assert (rounds[0] != rounds[1]).any()
-    np.testing.assert_array_equal(batches_of_rows(60, 12, 15, np.random.default_rng(0)), order)
-    assert (batches_of_rows(60, 12, 15, np.random.default_rng(1)) != order).any()
-
-
-@pytest.mark.parametrize(("n_rows", "batch_size"), [(50, 12), (7, 7), (1, 1), (13, 1)])
-def test_no_row_is_seen_twice_in_a_round(n_rows, batch_size):
-    per_round = n_rows // batch_size
-    order = batches_of_rows(n_rows, batch_size, 3 * per_round, np.random.default_rng(0))
-    for first in range(0, len(order), per_round):
-        seen = order[first : first + per_round].ravel()
-        assert len(np.unique(seen)) == per_round * batch_size
-        assert seen.min() >= 0
-        assert seen.max() < n_rows
-
-
-def test_many_rows_are_shuffled_a_few_blocks_at_a_time(monkeypatch):
-    monkeypatch.setattr(task_module, "GRID_ROWS", 16)
-    n_rows = 16 * 9
-    order = batches_of_rows(n_rows, 8, n_rows // 8, np.random.default_rng(0)).ravel()
-    assert sorted(order) == list(range(n_rows))
-    span = 16 * task_module._SHUFFLED_BLOCKS
-    blocks = [set(order[first : first + span] // 16) for first in range(0, n_rows, span)]
-    # Each part has whole blocks of its own, in random order, with mixed rows.
-    assert [len(part) for part in blocks] == [4, 4, 1]
-    assert sorted(set().union(*blocks)) == list(range(9))
-    assert sorted(blocks[0]) != [0, 1, 2, 3]
-    assert len(set(order[:16] // 16)) > 1
-
-
-def test_a_last_block_too_small_for_a_batch_is_seen_with_others(monkeypatch):
-    monkeypatch.setattr(task_module, "GRID_ROWS", 16)
-    order = batches_of_rows(16 * 4 + 3, 8, 400, np.random.default_rng(0))
-    assert (np.bincount(order.ravel(), minlength=67) > 0).all()
 
 
 def test_rows_of_a_task_keep_their_relative_weights():

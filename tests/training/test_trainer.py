@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from cerflearn.training import policy
+from cerflearn.training.inputs import column_deviations
 from cerflearn.training.pruning import Budget, input_importances
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.start import set_moments
 from cerflearn.training.task import problem_of
 from cerflearn.training.trainer import (
-    input_deviations,
     learning_rates,
     penalties_of,
     pruning_schedule,
@@ -69,7 +69,7 @@ def test_a_product_of_two_inputs_among_noise_is_learned_within_the_budget(kind):
     settings = TrainingSettings(kind, 12, 1e-3)
     network = train(problem, settings, Budget(40, 1), n_steps=1500)
     assert network.n_macs <= 40
-    shares = input_importances(network, problem.X, input_deviations(problem.X))
+    shares = input_importances(network, problem.X, column_deviations(problem.X))
     assert shares[[3, 7]].sum() > 0.8
     assert ((network.scores(problem.X) > 0.0) == (y > 0.5)).mean() > 0.9
 
@@ -237,7 +237,7 @@ def test_rates_rise_to_the_highest_and_fall_to_zero():
 
 def test_deviations_are_those_of_each_input():
     X = make_problem("squared", 500, 4, 1).X * np.array([1, 10, 100, 0], dtype=np.float32)
-    assert input_deviations(X) == pytest.approx(X.astype(float).std(axis=0), rel=1e-6)
+    assert column_deviations(X) == pytest.approx(X.astype(float).std(axis=0), rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Blocks from a function or an object of the user's."""
+"""Blocks from a function, an iterable or an iterator of the user's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from cerflearn.blocks.row_source import RowBlock, RowSource
+from cerflearn.blocks.once import OnceSource
+from cerflearn.blocks.row_source import RowBlock, RowSource, as_pair
 
 
 class CalledSource(RowSource):
@@ -18,24 +19,23 @@ class CalledSource(RowSource):
         Returns an iterable of blocks.
     name : str
         For errors.
+    in_memory : bool, default=False
+        Whether it returns blocks that exist already.
     """
 
-    def __init__(self, start: Callable[[], Iterable[Any]], name: str) -> None:
+    def __init__(
+        self, start: Callable[[], Iterable[Any]], name: str, *, in_memory: bool = False
+    ) -> None:
         self._start = start
-        self.name = name
+        self.name, self.in_memory = name, in_memory
 
     def blocks(self, first: int = 0) -> Iterator[RowBlock]:
         """See :meth:`RowSource.blocks`; blocks before the first are skipped one by one."""
         for block in islice(self._start(), first, None):
-            pair = isinstance(block, tuple)
-            if pair and len(block) != 2:
-                raise ValueError(
-                    f"{self.name} yields a tuple of {len(block)}: yield X, or a pair (X, y)."
-                )
-            yield block if pair else (block, None)
+            yield as_pair(block, self.name)
 
 
-def from_blocks(blocks: Any, *, name: str = "the source") -> CalledSource:
+def from_blocks(blocks: Any, *, name: str = "the source") -> RowSource:
     """Make a source of blocks that a function or an object yields.
 
     Parameters
@@ -43,7 +43,8 @@ def from_blocks(blocks: Any, *, name: str = "the source") -> CalledSource:
     blocks : callable or iterable
         A function without arguments that returns an iterable of blocks, called for each pass; or
         an iterable that can be gone through several times, such as a list. A block is X, an
-        array or CSR matrix, or a pair (X, y). Every pass must yield the same blocks.
+        array or CSR matrix, or a pair (X, y). Every pass must yield the same blocks. An iterator,
+        such as a generator, gives a source that can be read once only.
     name : str, default="the source"
         What errors call it.
 
@@ -56,6 +57,13 @@ def from_blocks(blocks: Any, *, name: str = "the source") -> CalledSource:
     --------
     from_npy : Source of a file of NumPy's.
     from_parquet : Source of a parquet file.
+
+    Notes
+    -----
+    What needs a single pass, ``partial_fit``, ``transform`` and ``predict``, reads an iterator as
+    it is. ``fit`` needs several: it warns, and writes the rows to a temporary file as it reads
+    them, in the folder that the environment variable ``TMPDIR`` names. A second use of the source
+    is an error.
 
     Examples
     --------
@@ -75,8 +83,5 @@ def from_blocks(blocks: Any, *, name: str = "the source") -> CalledSource:
             f"blocks={blocks!r} is neither a function that returns blocks nor an iterable of them."
         )
     if isinstance(blocks, Iterator):
-        raise TypeError(
-            "blocks is an iterator, which can be gone through once only: pass the function that "
-            "makes it, such as from_blocks(lambda: read_my_blocks()), as every pass starts anew."
-        )
-    return CalledSource(lambda: blocks, name)
+        return OnceSource(blocks, name)
+    return CalledSource(lambda: blocks, name, in_memory=True)

@@ -10,15 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from cerflearn.blocks.row_source import (
-    FileSource,
-    RowBlock,
-    missing_extra,
-    pick_columns,
-    rows_at_once,
-    stack_target,
-    target_names,
-)
+from cerflearn.blocks.row_source import FileSource, RowBlock, missing_extra, rows_at_once
+from cerflearn.blocks.table_columns import TableColumns
 
 _COLUMN_ZERO = re.compile(rb"[ \t]0:")  # columns are counted from 0, not from 1
 _PIECE_BYTES = 2**24  # of a file that are read at once to find its lines
@@ -61,15 +54,18 @@ class LineSource(FileSource):
             for block in range(first, len(self._offsets) - 1):
                 file.seek(self._offsets[block])
                 text = file.read(self._offsets[block + 1] - self._offsets[block])
-                if text.strip():
-                    try:
-                        yield self._parse(text)
-                    except (ValueError, TypeError) as error:
-                        raise ValueError(f"{self.describe(block)}: {error}") from error
+                try:
+                    yield self._parse(text)
+                except (ValueError, TypeError) as error:
+                    raise ValueError(f"{self.describe(block)}: {error}") from error
+
+    def n_blocks(self) -> int:
+        """See :meth:`RowSource.n_blocks`."""
+        return len(self._offsets) - 1
 
     @abstractmethod
     def _parse(self, text: bytes) -> RowBlock:
-        """Rows of some whole lines."""
+        """Rows of some whole lines, which may all be blank."""
 
 
 class CsvSource(LineSource):
@@ -100,8 +96,8 @@ class CsvSource(LineSource):
             self._names = [str(name) for name in self._read(header, header=0).columns]
         except ValueError as error:
             raise ValueError(f"{self.name} cannot be read as a CSV file: {error}") from error
-        self._target = target_names(target)
-        self.feature_names = pick_columns(self._names, columns, self._target, self.name)
+        self._columns = TableColumns(self._names, columns, target, self.name)
+        self.feature_names = self._columns.features
         self._index(len(header), rows_at_once(len(self._names)))
         if len(self._offsets) < 2:
             raise ValueError(f"{self.name} has no rows below its header.")
@@ -114,15 +110,18 @@ class CsvSource(LineSource):
         return pd.read_csv(BytesIO(text), sep=self._separator, **settings)
 
     def _parse(self, text: bytes) -> RowBlock:
-        wanted = [*(self.feature_names or ()), *self._target]
-        frame = self._read(text, header=None, names=self._names, usecols=wanted, index_col=False)
-        for name in self.feature_names or ():
+        columns = self._columns
+        if not text.strip():  # pandas would raise an error
+            return np.empty((0, len(columns.features))), columns.target(lambda _: np.empty(0))
+        settings = {"names": self._names, "usecols": columns.all, "index_col": False}
+        frame = self._read(text, header=None, **settings)
+        for name in columns.features:
             if frame[name].dtype.kind not in "biuf":
                 raise ValueError(
                     f"the column {name!r} holds text: encode it, or name the columns to read"
                 )
-        X = np.ascontiguousarray(frame[self.feature_names].to_numpy(), dtype=np.float64)
-        return X, stack_target([frame[name].to_numpy() for name in self._target])
+        X = np.ascontiguousarray(frame[columns.features].to_numpy(), dtype=np.float64)
+        return X, columns.target(lambda name: frame[name].to_numpy())
 
 
 class SvmlightSource(LineSource):

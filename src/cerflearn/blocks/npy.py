@@ -33,11 +33,20 @@ class NpySource(FileSource):
         if y is not None and (y.ndim == 0 or len(y) != len(X)):
             raise ValueError(f"{self.name} has {len(X)} rows, and its target the shape {y.shape}.")
         self._n_rows = rows_at_once(X.shape[1])
+        self._n_blocks = -(-len(X) // self._n_rows)
 
     def _open(self) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Map both files into memory."""
         X = _memory_map(self.paths[0])
         return X, _memory_map(self.paths[1]) if len(self.paths) > 1 else self._target
+
+    def n_blocks(self) -> int:
+        """See :meth:`RowSource.n_blocks`."""
+        return self._n_blocks
+
+    def without_target(self) -> NpySource:
+        """See :meth:`RowSource.without_target`."""
+        return NpySource(self.paths[0])
 
     def blocks(self, first: int = 0) -> Iterator[RowBlock]:
         """See :meth:`RowSource.blocks`."""

@@ -9,15 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cerflearn.blocks.row_source import (
-    FileSource,
-    RowBlock,
-    missing_extra,
-    pick_columns,
-    rows_at_once,
-    stack_target,
-    target_names,
-)
+from cerflearn.blocks.row_source import FileSource, RowBlock, missing_extra, rows_at_once
+from cerflearn.blocks.table_columns import TableColumns
 
 
 class ParquetSource(FileSource):
@@ -36,8 +29,9 @@ class ParquetSource(FileSource):
     def __init__(self, path: Any, columns: Any = None, target: Any = None) -> None:
         super().__init__([path])
         with _parquet_file(self.paths[0]) as file:
-            names, self._target = list(file.schema_arrow.names), target_names(target)
-            self.feature_names = pick_columns(names, columns, self._target, self.name)
+            names = list(file.schema_arrow.names)
+            self._columns = TableColumns(names, columns, target, self.name)
+            self.feature_names = self._columns.features
             self._dtype = _common_dtype(file.schema_arrow, self.feature_names, self.name)
             groups = range(file.metadata.num_row_groups)
             self._lengths = [file.metadata.row_group(group).num_rows for group in groups]
@@ -45,29 +39,50 @@ class ParquetSource(FileSource):
             raise ValueError(f"{self.name} has no rows.")
         self._n_rows = rows_at_once(len(names))
 
+    def n_blocks(self) -> int:
+        """See :meth:`RowSource.n_blocks`."""
+        return sum(-(-length // self._n_rows) for length in self._lengths)
+
     def blocks(self, first: int = 0) -> Iterator[RowBlock]:
         """See :meth:`RowSource.blocks`."""
-        read = [*(self.feature_names or ()), *self._target]
+        block = first
         with _parquet_file(self.paths[0]) as file:
             for group, length in enumerate(self._lengths):
                 n_blocks = -(-length // self._n_rows)
                 if first >= n_blocks:
                     first -= n_blocks
                     continue
-                yield from self._group_blocks(file, group, read, first)
+                for batch in self._batches(file, group, first, block):
+                    yield self._arrays(batch)
+                    block += 1
                 first = 0
 
-    def _group_blocks(self, file: Any, group: int, read: list[str], first: int) -> Iterator[Any]:
-        """Blocks of one row group, all but the last of the same length."""
-        batches = file.iter_batches(self._n_rows, row_groups=[group], columns=read)
-        for index, batch in enumerate(batches):
-            if index < first:
+    def _batches(self, file: Any, group: int, first: int, block: int) -> Iterator[Any]:
+        """Parts of one row group, all but the last of the same length; ``block`` is the first."""
+        from pyarrow import ArrowException
+
+        settings = {"row_groups": [group], "columns": self._columns.all}
+        batches = file.iter_batches(self._n_rows, **settings)
+        while True:
+            try:
+                batch = next(batches, None)
+            except (OSError, ArrowException) as error:
+                raise ValueError(f"{self.describe(block)} cannot be read: {error}") from error
+            if batch is None:
+                return
+            if first:
+                first -= 1
                 continue
-            assert self.feature_names is not None
-            X = np.empty((batch.num_rows, len(self.feature_names)), self._dtype)
-            for place, name in enumerate(self.feature_names):
-                X[:, place] = _values(batch.column(name))
-            yield X, stack_target([_values(batch.column(name)) for name in self._target])
+            yield batch
+            block += 1
+
+    def _arrays(self, batch: Any) -> RowBlock:
+        """Rows and targets of a batch."""
+        names = self._columns.features
+        X = np.empty((batch.num_rows, len(names)), self._dtype)
+        for place, name in enumerate(names):
+            X[:, place] = _values(batch.column(name))
+        return X, self._columns.target(lambda name: _values(batch.column(name)))
 
 
 def from_parquet(

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
 RowBlock: TypeAlias = tuple[Any, Any]
 """Rows of X, an array or CSR matrix, and their targets or None."""
 
@@ -32,6 +30,10 @@ class RowSource(ABC):
         What errors call the source, such as the path of its file.
     feature_names : list of str or None
         Names of the columns of X, if they have names.
+    read_once : bool
+        Whether there is a single pass only: ``fit`` then keeps the rows in a temporary file.
+    in_memory : bool
+        Whether its blocks lie in the memory of this process, so that others cannot read them.
 
     See Also
     --------
@@ -40,6 +42,7 @@ class RowSource(ABC):
 
     Examples
     --------
+    >>> import numpy as np
     >>> class Thirds(RowSource):
     ...     name = "thirds"
     ...     def blocks(self, first=0):
@@ -51,6 +54,8 @@ class RowSource(ABC):
 
     name: str = "the source"
     feature_names: list[str] | None = None
+    read_once: bool = False
+    in_memory: bool = False
 
     @abstractmethod
     def blocks(self, first: int = 0) -> Iterator[RowBlock]:
@@ -68,6 +73,26 @@ class RowSource(ABC):
         y : ndarray of shape (n_rows,) or (n_rows, n_targets), or None
             Targets of these rows; None in all blocks if there are none.
         """
+
+    def n_blocks(self) -> int:
+        """Return the number of blocks, found in a pass if there is no other way.
+
+        Returns
+        -------
+        int
+            Blocks without rows included.
+        """
+        return sum(1 for _ in self.blocks())
+
+    def without_target(self) -> RowSource:
+        """Return a source of the same rows that is free to yield no targets.
+
+        Returns
+        -------
+        RowSource
+            For passes in which they are not needed.
+        """
+        return self
 
     def version(self) -> Any:
         """Return what changes when the data do, or None if only the data themselves tell.
@@ -129,53 +154,18 @@ class FileSource(RowSource):
         return found
 
 
+def as_pair(block: Any, name: str) -> RowBlock:
+    """Block as a pair: X and y of a tuple, X and None of anything else."""
+    if not isinstance(block, tuple):
+        return block, None
+    if len(block) != 2:
+        raise ValueError(f"{name} yields a tuple of {len(block)}: yield X, or a pair (X, y).")
+    return block
+
+
 def rows_at_once(n_columns: int) -> int:
     """Rows of so many columns to read at once."""
     return max(1, min(READ_ROWS, READ_ENTRIES // max(1, n_columns)))
-
-
-def pick_columns(names: list[str], columns: Any, target: Any, where: str) -> list[str]:
-    """Names of the columns of X: those asked for, or all but the targets.
-
-    Parameters
-    ----------
-    names : list of str
-        All there are.
-    columns : sequence of str or None
-        Columns of X.
-    target : list of str
-        Columns of y.
-    where : str
-        The file, for errors.
-    """
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"{where} has several columns with the name {twice[0]!r}.")
-    wanted = [name for name in names if name not in target] if columns is None else list(columns)
-    missing = [name for name in (*wanted, *target) if name not in names]
-    if missing:
-        shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
-        raise ValueError(f"{where} has no column {missing[0]!r}; it has {shown}.")
-    both = [name for name in wanted if name in target]
-    if both:
-        raise ValueError(f"The column {both[0]!r} is in columns and is the target: leave one out.")
-    if not wanted:
-        raise ValueError(f"{where} has no columns for X.")
-    return wanted
-
-
-def target_names(target: Any) -> list[str]:
-    """Columns of the target as a list, empty for None."""
-    if target is None:
-        return []
-    return [target] if isinstance(target, str) else list(target)
-
-
-def stack_target(columns: list[Any]) -> Any:
-    """Targets of a block from their columns: one dimension for one, two for more, None for none."""
-    if not columns:
-        return None
-    return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
 
 def missing_extra(package: str, use: str) -> ImportError:

@@ -30,22 +30,26 @@ _LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
 
 class Partitions:
-    """Rows in partitions on a cluster.
+    """Rows in partitions that workers can read.
 
     Parameters
     ----------
-    delayed : sequence of Delayed
-        The partitions, each a table of rows.
+    tables : sequence
+        The partitions: Delayed objects, or whatever ``cut`` finds them by.
     lengths : sequence of int
         Their rows; 0 is legal.
     cut : callable
-        ``cut(tables)`` makes one array of rows of several, in a worker.
+        ``cut(tables, places)`` makes one array of rows of several partitions, in a worker. Places
+        are slices, or ascending row numbers, in each of them.
     """
 
     def __init__(
-        self, delayed: Sequence[Any], lengths: Sequence[int], cut: Callable[[list[Any]], Any]
+        self,
+        tables: Sequence[Any],
+        lengths: Sequence[int],
+        cut: Callable[[list[Any], list[Any]], Any],
     ) -> None:
-        self.delayed = list(delayed)
+        self.tables = list(tables)
         self.starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         self.cut = cut
 
@@ -54,7 +58,7 @@ class Partitions:
         """Rows of all partitions."""
         return int(self.starts[-1])
 
-    def places(self, start: int, stop: int) -> tuple[list[Any], list[tuple[int, int]]]:
+    def places(self, start: int, stop: int) -> tuple[list[Any], list[slice]]:
         """Partitions that rows ``[start, stop)`` lie in, and the range in each."""
         begin = int(np.searchsorted(self.starts, start, side="right")) - 1
         end = int(np.searchsorted(self.starts, stop, side="left"))
@@ -62,22 +66,31 @@ class Partitions:
         for index in range(begin, end):
             first, last = int(self.starts[index]), int(self.starts[index + 1])
             if first < last:
-                tables.append(self.delayed[index])
-                local.append((max(start, first) - first, min(stop, last) - first))
+                tables.append(self.tables[index])
+                local.append(slice(max(start, first) - first, min(stop, last) - first))
         return tables, local
 
     def map_ranges(self, function: Callable[[Any], Any], n_rows: int) -> list[Any]:
         """Return ``function`` of each ``n_rows`` rows, in their order, computed by the workers."""
+        starts = range(0, self.n_rows, n_rows)
+        ranges = [self.places(start, min(start + n_rows, self.n_rows)) for start in starts]
+        return self._map(function, ranges)
+
+    def take(self, index: NDArray[Any]) -> list[Any]:
+        """Return rows with ascending numbers, an array for each partition that has some."""
+        owner = np.searchsorted(self.starts, index, side="right") - 1
+        used = np.unique(owner).tolist()
+        return self._map(
+            _as_it_is,
+            [([self.tables[i]], [index[owner == i] - self.starts[i]]) for i in used],
+        )
+
+    def _map(self, function: Callable[[Any], Any], ranges: list[Any]) -> list[Any]:
         from dask import delayed
 
         run = delayed(_run_range, pure=False)
         job = delayed((function, self.cut), traverse=False)
-
-        def build() -> list[Any]:
-            starts = range(0, self.n_rows, n_rows)
-            return [run(job, *self.places(at, min(at + n_rows, self.n_rows))) for at in starts]
-
-        return list(compute(build))
+        return list(compute(lambda: [run(job, *places) for places in ranges]))
 
 
 class PartitionedSource(BlockSource):
@@ -89,8 +102,9 @@ class PartitionedSource(BlockSource):
         The rows.
     function : callable
         ``function(rows, y)`` returns the arrays of some rows; sent to the workers.
-    y : ndarray or None
-        What belongs to each row and is in memory here; sent with the rows of a task.
+    y : Partitions, ndarray or None
+        What belongs to each row: in partitions of its own, or in memory here and sent with the
+        rows of a task.
     block_rows : int, default=1024
         Rows of a block.
     """
@@ -99,7 +113,7 @@ class PartitionedSource(BlockSource):
         self,
         partitions: Partitions,
         function: Callable[[Any, Any], Block],
-        y: NDArray[Any] | None = None,
+        y: Any = None,
         block_rows: int = BLOCK_ROWS,
     ) -> None:
         super().__init__(partitions.n_rows, block_rows)
@@ -113,16 +127,24 @@ class PartitionedSource(BlockSource):
         """Return the arrays of a block, computed by a worker and sent here."""
         from dask import delayed
 
-        job = delayed((_arrays, None, self.function, self.partitions.cut), traverse=False)
+        job = delayed(self.job(_arrays, None), traverse=False)
         build = delayed(_run_blocks, pure=False)
         found: Block = compute(lambda: [build(job, *self.task(index, index + 1), None)])[0]
         return found
 
+    def job(self, function: Callable[..., Any], state: object) -> tuple[Any, ...]:
+        """Return what all tasks of a pass have in common."""
+        cut_y = self.y.cut if isinstance(self.y, Partitions) else None
+        return function, state, self.function, self.partitions.cut, cut_y, self.block_rows
+
     def task(self, first: int, last: int) -> tuple[Any, ...]:
-        """Arguments of a task that runs blocks ``[first, last)``."""
+        """Arguments of a task that runs blocks ``[first, last)``: where rows are, and y."""
         start, stop = self.rows(first)[0], self.rows(last - 1)[1]
-        y = None if self.y is None else self.y[start:stop]
-        return (*self.partitions.places(start, stop), y, self.block_rows)
+        if isinstance(self.y, Partitions):
+            y: Any = self.y.places(start, stop)
+        else:
+            y = None if self.y is None else self.y[start:stop]
+        return (*self.partitions.places(start, stop), y)
 
 
 class DaskEngine(Engine):
@@ -150,8 +172,7 @@ class DaskEngine(Engine):
             raise ValueError("There are no rows: give at least one.")
 
         def build() -> list[Any]:
-            job = (function, state, source.function, source.partitions.cut)
-            shared = delayed(job, traverse=False)
+            shared = delayed(source.job(function, state), traverse=False)
             tree: MergeTree[_Node] = MergeTree()
             for first in range(0, len(source), TASK_BLOCKS):
                 last = min(first + TASK_BLOCKS, len(source))
@@ -187,6 +208,27 @@ def active_client() -> Any:
         return default_client()
     except ValueError:
         return None
+
+
+def map_on_workers(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    """Return ``function(item)`` of independent items, in their order, each a task.
+
+    Parameters
+    ----------
+    function : callable
+        Sent to the workers, with all that it needs.
+    items : sequence
+        Its arguments.
+    """
+    from dask import delayed
+
+    run = delayed(_run_item, pure=False)
+
+    def build() -> list[Any]:
+        job = delayed((function,), traverse=False)
+        return [run(job, delayed((item,), traverse=False)) for item in items]
+
+    return compute(build)
 
 
 def compute(build: Callable[[], list[Any]]) -> list[Any]:
@@ -242,40 +284,33 @@ def _compute_once(client: Any, tasks: list[Any]) -> list[Any]:
         raise
 
 
-def _run_range(job: tuple[Any, ...], tables: list[Any], places: list[tuple[int, int]]) -> Any:
+def _run_item(job: tuple[Any, ...], item: tuple[Any, ...]) -> Any:
+    """Task: a function of an item."""
+    with one_thread_blas():
+        return job[0](item[0])
+
+
+def _run_range(job: tuple[Any, ...], tables: list[Any], places: list[Any]) -> Any:
     """Task: a function of some rows."""
     function, cut = job
     with one_thread_blas():
-        return function(_rows(cut, tables, places))
+        return function(cut(tables, places))
 
 
 def _run_blocks(
-    job: tuple[Any, ...],
-    tables: list[Any],
-    places: list[tuple[int, int]],
-    y: NDArray[Any] | None,
-    block_rows: int,
-    own: list[Any] | None,
+    job: tuple[Any, ...], tables: list[Any], places: list[Any], y: Any, own: list[Any] | None
 ) -> Any:
     """Task: the merged results of consecutive blocks; the first one begins with the rows."""
-    function, state, arrays_of, cut = job
+    function, state, arrays_of, cut, cut_y, block_rows = job
     tree: MergeTree[Any] = MergeTree()
     with one_thread_blas():
-        rows = _rows(cut, tables, places)
+        rows = cut(tables, places)
+        y = y if cut_y is None else cut_y(*y)
         for index, start in enumerate(range(0, rows.shape[0], block_rows)):
             part = slice(start, start + block_rows)
             arrays = arrays_of(rows[part], None if y is None else y[part])
             tree.push(function(state, *arrays, *(() if own is None else (own[index],))))
         return tree.result()
-
-
-def _rows(cut: Callable[[list[Any]], Any], tables: list[Any], places: list[Any]) -> Any:
-    """Rows of some partitions as one table."""
-    pieces = [
-        (table.iloc if hasattr(table, "iloc") else table)[slice(*place)]
-        for table, place in zip(tables, places, strict=True)
-    ]
-    return cut(pieces)
 
 
 def _merge(left: Any, right: Any) -> Any:
@@ -287,3 +322,8 @@ def _merge(left: Any, right: Any) -> Any:
 def _arrays(_: object, *arrays: NDArray[Any]) -> Block:
     """Block function: the arrays themselves, of one block, which are never merged."""
     return arrays
+
+
+def _as_it_is(rows: Any) -> Any:
+    """Return the rows."""
+    return rows

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from functools import partial, wraps
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,16 @@ from cerflearn._typing import FloatArray, MatrixLike
 from cerflearn.blocks.npy import from_npy
 from cerflearn.blocks.row_source import RowSource
 from cerflearn.engine.dask_engine import compute
-from cerflearn.estimators.dask_rows import frame_names, lazy_output, partitions_of
+from cerflearn.estimators.dask_rows import (
+    as_table,
+    frame_names,
+    lazy_output,
+    partition_name,
+    partitions_of,
+)
 from cerflearn.estimators.input import check_source_columns, is_dask, is_streamed
-from cerflearn.estimators.row_checks import BlockReader
+from cerflearn.estimators.output_files import check_output_path, write_blocks
+from cerflearn.estimators.row_checks import BlockReader, check_finite_block
 from cerflearn.estimators.streamed_rows import SourceRows, StreamedRows
 
 OUTPUT_ROWS = 4096
@@ -35,28 +42,28 @@ class BlockTransforms:
         """Compute the outputs of checked rows in memory."""
 
     def transform_to(self, X: MatrixLike, path: Any) -> Path:
-        """Write the output of ``transform`` to an ``.npy`` file, block by block.
+        """Write the output of ``transform`` to an ``.npy`` or parquet file, block by block.
 
         Parameters
         ----------
         X : source of blocks, path of an .npy file, array-like or sparse matrix
             Data, see ``transform``.
         path : str or path-like
-            File to write, whose name ends with ``.npy``. It is replaced when all is written; if
-            an error is raised, it stays as it was.
+            File to write, whose name ends with ``.npy``, or with ``.parquet`` (extra ``data``):
+            columns are then named by ``get_feature_names_out``, and blocks are row groups. It is
+            replaced when all is written; if an error is raised, it stays as it was.
 
         Returns
         -------
         pathlib.Path
             The file.
         """
-        file = Path(path)
-        if file.suffix != ".npy":
-            raise ValueError(f"path={str(file)!r} is not valid: its name must end with '.npy'.")
+        file = check_output_path(path)
         blocks = self.transform(X)  # type: ignore[attr-defined]
         if is_dask(X):
             blocks = _computed(blocks.to_delayed().ravel())
-        write_npy(file, blocks if is_streamed(X) else iter([np.asarray(blocks)]))
+        names = self.get_feature_names_out()  # type: ignore[attr-defined]
+        write_blocks(file, blocks if is_streamed(X) else iter([np.asarray(blocks)]), names)
         return file
 
     def _transform_blocks(self, X: Any) -> Any:
@@ -156,18 +163,40 @@ def mini_batches(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
     y : dask array or series, or None
         Targets of a Dask collection, in the same partitions. Sources have their own.
     """
-    if is_dask(X):
-        targets = [None] * X.npartitions if y is None else partitions_of(y)
-        for pair in zip(partitions_of(X), targets, strict=True):
-            rows, *target = compute(partial(list, [part for part in pair if part is not None]))
-            if len(rows):
-                yield rows, np.asarray(target[0]) if target else None
-        return
+    batches = _partition_batches(X, y) if is_dask(X) else _block_batches(X, y)
+    first = next(batches, None)
+    if first is None:
+        raise ValueError(f"{X.name if isinstance(X, RowSource) else 'X'} has no rows.")
+    yield from chain([first], batches)
+
+
+def _partition_batches(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
+    """Mini-batches of partitions that have rows."""
+    parts = partitions_of(X)
+    targets = [None] * len(parts)
+    if y is not None:
+        targets = partitions_of(y) if is_dask(y) else []
+    if len(targets) != len(parts):
+        raise ValueError(
+            f"X is a Dask collection of {len(parts)} partitions: y must be one too, with as many."
+        )
+    for index, pair in enumerate(zip(parts, targets, strict=True)):
+        rows, *target = compute(partial(list, [part for part in pair if part is not None]))
+        if len(rows):
+            check_finite_block(as_table(rows, partition_name(index)), partition_name(index))
+            yield rows, np.asarray(target[0]) if target else None
+
+
+def _block_batches(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
+    """Mini-batches of blocks that have rows."""
     if y is not None:
         raise ValueError("y is passed with a source of blocks: targets must come from the source.")
-    for rows, own in (X if isinstance(X, RowSource) else from_npy(X)).blocks():
+    source = X if isinstance(X, RowSource) else from_npy(X)
+    reader = BlockReader(source)
+    for index, (given, own) in enumerate(source.blocks()):
+        rows, target = reader.read(index, given, own)
         if rows.shape[0]:
-            yield rows, own
+            yield rows, target
 
 
 def _computed(parts: Any) -> Iterator[FloatArray]:
@@ -179,41 +208,3 @@ def _computed(parts: Any) -> Iterator[FloatArray]:
 def _join(parts: list[Any]) -> Any:
     """Rows of several blocks, as an array that is the caller's own or as a CSR matrix."""
     return vstack(parts, format="csr") if any(map(issparse, parts)) else np.concatenate(parts)
-
-
-def write_npy(path: Path, blocks: Iterator[FloatArray]) -> None:
-    """Write blocks of rows to a file that is put in its place when it is whole.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    blocks : iterator of ndarray
-        With equal numbers of columns; the dtype is that of the first.
-    """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with open(partial, "wb") as file:
-            n_rows, first = 0, None
-            for block in blocks:
-                if first is None:
-                    first = block[:0]
-                    _write_header(file, first, 0)
-                file.write(np.ascontiguousarray(block, dtype=first.dtype).data)
-                n_rows += len(block)
-            if first is None:
-                raise ValueError("There are no rows to write.")
-            file.seek(0)
-            _write_header(file, first, n_rows)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def _write_header(file: Any, like: FloatArray, n_rows: int) -> None:
-    """Write the header of NumPy's format, whose length does not depend on the number of rows."""
-    header = np.lib.format.header_data_from_array_1_0(like)
-    header["shape"] = (n_rows, *like.shape[1:])
-    np.lib.format.write_array_header_1_0(file, header)

@@ -11,7 +11,13 @@ from scipy.sparse import issparse, vstack
 from cerflearn._typing import IntArray
 from cerflearn.engine.blocks import Block, BlockSource
 from cerflearn.engine.dask_engine import PartitionedSource, Partitions, compute
-from cerflearn.estimators.row_checks import as_numbers, check_finite_block, column_range
+from cerflearn.estimators.row_checks import (
+    as_numbers,
+    check_finite_block,
+    column_range,
+    join_targets,
+    shared_text,
+)
 from cerflearn.estimators.streamed_rows import StreamedRows
 from cerflearn.features.level import SameLevel
 
@@ -19,7 +25,42 @@ LEAST_ROWS = 64
 """Rows that outputs are computed of at once, at least: for fewer the core sums otherwise."""
 
 
-class DaskRows(StreamedRows):
+class ClusterRows(StreamedRows):
+    """Rows that workers read and compute on; what is asked for here is sent."""
+
+    _partitions: Partitions
+    _join: JoinedRows
+
+    def map_ranges(self, function: Callable[[Any], Any], n_rows: int) -> Iterator[Any]:
+        """Yield ``function`` of each ``n_rows`` rows, computed by the workers."""
+        yield from self._partitions.map_ranges(function, n_rows)
+
+    def block_source(self, function: Callable[[Any, Any], Block], y: Any) -> BlockSource:
+        """Return blocks that the workers compute.
+
+        Parameters
+        ----------
+        function : callable
+            Arrays of some rows and of what belongs to them.
+        y : ClusterRows, StreamedRows, ndarray or None
+            What belongs to the rows; that which is not on the cluster is read into memory.
+        """
+        if isinstance(y, ClusterRows):
+            y = y._partitions
+        elif isinstance(y, StreamedRows):
+            y = y[:]
+        return PartitionedSource(self._partitions, SameLevel(function), y)
+
+    def _slice(self, start: int, stop: int) -> Any:
+        if stop <= start:
+            return np.empty((0, self.shape[1]), self.dtype)
+        return self._take(np.arange(start, stop))
+
+    def _take(self, index: IntArray) -> Any:
+        return self._join(self._partitions.take(index))
+
+
+class DaskRows(ClusterRows):
     """X of a Dask collection, checked by the workers in a first pass.
 
     Parameters
@@ -57,50 +98,48 @@ class DaskRows(StreamedRows):
         self.dtype = np.result_type(*(item[1] for item in filled))
         self.lowest = np.min([item[2] for item in filled], axis=0)
         self.highest = np.max([item[3] for item in filled], axis=0)
-        self._partitions = Partitions(parts, lengths, _Joined(self.dtype))
+        self._join = JoinedRows(self.dtype)
+        self._partitions = Partitions(parts, lengths, CutTables(self._join))
         self.y = compute_target(y)
 
-    def map_ranges(self, function: Callable[[Any], Any], n_rows: int) -> Iterator[Any]:
-        """Yield ``function`` of each ``n_rows`` rows, computed by the workers."""
-        yield from self._partitions.map_ranges(function, n_rows)
 
-    def block_source(self, function: Callable[[Any, Any], Block], y: Any) -> BlockSource:
-        """Return blocks that the workers compute."""
-        return PartitionedSource(self._partitions, SameLevel(function), y)
+class JoinedRows:
+    """Makes one array, or CSR matrix, of rows of several tables, in one dtype.
 
-    def _slice(self, start: int, stop: int) -> Any:
-        if stop <= start:
-            return np.empty((0, self.shape[1]), self.dtype)
-        tables, places = self._partitions.places(start, stop)
-        return self._gathered(tables, [slice(*place) for place in places])
-
-    def _take(self, index: IntArray) -> Any:
-        starts = self._partitions.starts
-        owner = np.searchsorted(starts, index, side="right") - 1
-        used = np.unique(owner).tolist()
-        tables = [self._partitions.delayed[part] for part in used]
-        return self._gathered(tables, [index[owner == part] - starts[part] for part in used])
-
-    def _gathered(self, tables: list[Any], rows: list[Any]) -> Any:
-        from dask import delayed
-
-        pick = delayed(_pick, pure=False)
-        pairs = list(zip(tables, rows, strict=True))
-        return self._partitions.cut(compute(lambda: [pick(table, row) for table, row in pairs]))
-
-
-class _Joined:
-    """Makes one array, or CSR matrix, of rows of several tables, in one dtype."""
+    Parameters
+    ----------
+    dtype : dtype
+        Float32 or float64.
+    """
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype
 
     def __call__(self, tables: list[Any]) -> Any:
+        """Join."""
         parts = [as_table(table, "X") for table in tables]
         if any(map(issparse, parts)):
             return vstack(parts, format="csr").astype(self.dtype, copy=False)
         rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return np.ascontiguousarray(rows, dtype=self.dtype)
+
+
+class CutTables:
+    """Cuts rows out of tables, and joins them.
+
+    Parameters
+    ----------
+    join : callable
+        Makes one table of several.
+    """
+
+    def __init__(self, join: JoinedRows) -> None:
+        self.join = join
+
+    def __call__(self, tables: list[Any], places: list[Any]) -> Any:
+        """Rows at a place in each table."""
+        pairs = zip(tables, places, strict=True)
+        return self.join([(t.iloc if hasattr(t, "iloc") else t)[place] for t, place in pairs])
 
 
 def frame_names(X: Any) -> list[str] | None:
@@ -122,8 +161,8 @@ def compute_target(y: Any) -> Any:
     """Targets in memory."""
     if not hasattr(y, "to_delayed"):
         return y
-    parts = partitions_of(y)
-    return np.concatenate([np.asarray(part) for part in compute(lambda: parts)])
+    parts, texts = partitions_of(y), dict[str, str]()
+    return join_targets([shared_text(part, texts) for part in compute(lambda: parts)], "y")
 
 
 def as_table(table: Any, where: str) -> Any:
@@ -136,9 +175,14 @@ def as_table(table: Any, where: str) -> Any:
     return as_numbers(table if issparse(table) else np.asarray(table), where)
 
 
+def partition_name(index: int) -> str:
+    """Return what errors call a partition."""
+    return f"partition {index} of X"
+
+
 def _inspect(table: Any, index: int) -> Any:
     """Task: rows, dtype and range of a partition; or what is wrong with it, as text."""
-    where = f"partition {index} of X"
+    where = partition_name(index)
     try:
         rows = as_table(table, where)
         check_finite_block(rows, where)
@@ -146,11 +190,6 @@ def _inspect(table: Any, index: int) -> Any:
         return str(error)
     n_rows = int(rows.shape[0])
     return (n_rows, rows.dtype, *column_range(rows)) if n_rows else (0, rows.dtype, None, None)
-
-
-def _pick(table: Any, rows: Any) -> Any:
-    """Task: some rows of a partition."""
-    return as_table((table.iloc if hasattr(table, "iloc") else table)[rows], "X")
 
 
 def lazy_output(X: Any, run: Callable[[Any], Any]) -> Any:
@@ -180,12 +219,14 @@ class _LazyOutput:
     def __init__(self, run: Callable[[Any], Any], like: Any, dtype: Any) -> None:
         self.run, self.like, self.dtype = run, like, dtype
 
-    def __call__(self, table: Any) -> Any:
-        rows = as_table(table, "X").astype(self.dtype, copy=False)
+    def __call__(self, table: Any, block_id: tuple[int, ...] | None = None) -> Any:
+        # Dask gives the number of the partition to an argument of this name.
+        where = "X" if block_id is None else partition_name(block_id[0])
+        rows = as_table(table, where).astype(self.dtype, copy=False)
         n_rows = int(rows.shape[0])
         if n_rows == 0:
             return self.like
-        check_finite_block(rows, "X")
+        check_finite_block(rows, where)
         if n_rows < LEAST_ROWS and not issparse(rows):
             rows = np.concatenate(
                 [rows, np.zeros((LEAST_ROWS - n_rows, rows.shape[1]), self.dtype)]

@@ -201,8 +201,8 @@ def train_for_targets(
     seed: np.random.SeedSequence,
 ) -> TrainedNetwork:
     """Search and train a network; parameters as in :func:`train_encoder`."""
-    rows = np.asarray(X.toarray() if issparse(X) else X)
-    n_samples = len(rows)
+    rows = X if issparse(X) else np.asarray(X)
+    n_samples = rows.shape[0]
     weights = np.full(n_samples, 1.0 / n_samples)
     budget = Budget(options.macs, options.n_scores, options.group_size, options.features_per_mask)
     least = least_macs(budget, rows.shape[1])
@@ -214,7 +214,7 @@ def train_for_targets(
     mean, unit = _location_and_unit(targets)
     scaling = scale_inputs(rows, weights, by_column=True)
     task = Task(
-        scaling.apply(rows, np.float32),
+        scaling.inputs(rows),
         (targets - mean) / unit,
         weights,
         np.zeros(n_samples, dtype=np.int64),

@@ -20,7 +20,9 @@ from cerflearn._validation import check_integer, invalid
 from cerflearn.blocks.npy import from_npy
 from cerflearn.blocks.row_source import RowSource
 from cerflearn.estimators.dask_rows import DaskRows
+from cerflearn.estimators.row_checks import first_missing
 from cerflearn.estimators.streamed_rows import SourceRows, StreamedRows
+from cerflearn.estimators.worker_rows import WorkerRows
 
 FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
 """Types of data that are kept as they are."""
@@ -99,7 +101,7 @@ def _check_frame(X: Any) -> None:
             raise ValueError("X has columns of equal name. X must have a name of its own for each.")
 
 
-def open_rows(X: Any, y: Any = None) -> tuple[Any, Any]:
+def open_rows(X: Any, y: Any = None, engine: str | None = None) -> tuple[Any, Any]:
     """X and y as ``fit`` goes on with them: rows that are not in memory are opened and checked.
 
     Parameters
@@ -109,6 +111,8 @@ def open_rows(X: Any, y: Any = None) -> tuple[Any, Any]:
         Dask array or data frame, or anything else, which is returned as it is.
     y : object
         The target; None takes that of the source.
+    engine : str or None
+        ``"dask"`` lets the workers of a cluster read files and sources.
     """
     if isinstance(X, str | PathLike) and str(X).endswith(".npy"):
         X = from_npy(X)
@@ -116,7 +120,7 @@ def open_rows(X: Any, y: Any = None) -> tuple[Any, Any]:
         X = DaskRows(X, y)
         return X, X.y
     if isinstance(X, RowSource):
-        X = SourceRows(X)
+        X = WorkerRows(X) if engine == "dask" else SourceRows(X)
     if not isinstance(X, StreamedRows) or X.y is None:
         return X, y
     if y is not None and y is not X.y:
@@ -155,6 +159,9 @@ def _read_streamed(estimator: Any, X: StreamedRows, reset: bool, y: Any) -> Any:
             check_source_columns(estimator, X.feature_names, X.shape[1], X.name)
         if y is None:
             return X
+        row = first_missing(y) if isinstance(y, np.ndarray) and len(y) == len(X) else None
+        if row is not None:
+            raise ValueError(f"y has no value in {X.describe(row)}: fill it, or drop such rows.")
         y = _check_y(y, multi_output=True)
         check_consistent_length(X, y)
     return X, y
@@ -184,16 +191,14 @@ def read_data(
     reset: bool,
     y: Any = None,
     incomplete: bool = False,
-    in_memory: bool = False,
 ) -> Any:
     """Check X: a finite array or CSR matrix, float32 or float64, with names and width recorded.
 
     With y, which must have as many rows and be finite where it has numbers, both are returned.
-    ``incomplete`` lets NaN pass, and arrays only; ``in_memory`` reads rows that are elsewhere.
+    ``incomplete`` lets NaN pass, and arrays only.
     """
     if isinstance(X, StreamedRows):
-        read = _read_streamed(estimator, X, reset, y)
-        return (X[:], read[1]) if in_memory and y is not None else read
+        return _read_streamed(estimator, X, reset, y)
     if isinstance(X, RowSource):
         raise TypeError(
             f"{type(estimator).__name__} needs X in memory here, and {X!r} is a source of blocks: "
@@ -292,11 +297,14 @@ class TrainingData:
         look for column names.
     y : object
         The target, or None; checked only if a teacher reads it.
+    engine : str or None
+        As the user passed it.
     """
 
     X: Any
     frame: Any
     y: Any
+    engine: Any = None
 
     @property
     def n_samples(self) -> int:
@@ -311,7 +319,7 @@ class TrainingData:
         """Return some of the rows."""
         X, y = self.X[index], self.y
         frame = X if self.frame is self.X else _take(self.frame, index)
-        return TrainingData(X, frame, None if y is None else _take(y, index))
+        return TrainingData(X, frame, None if y is None else _take(y, index), self.engine)
 
     def slice(self, start: int, stop: int) -> Any:
         """Rows ``[start, stop)`` of ``frame``, of its own kind."""

@@ -3,17 +3,24 @@ r"""Scaling of inputs, which is folded into the frequencies: it costs nothing at
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
+from scipy.sparse import issparse
 
-from cerflearn._typing import BoolArray, Float64Array, FloatArray
+from cerflearn._typing import BoolArray, Float64Array, FloatArray, IntArray
+from cerflearn.estimators.input import to_dense, varying_inputs
+from cerflearn.estimators.streamed_rows import StreamedRows
 from cerflearn.features.masked import MaskedMap
 from cerflearn.features.tables import TableMap
+from cerflearn.linalg.row_slices import row_slices
 from cerflearn.training.deployed import FeatureNetwork
+from cerflearn.training.inputs import Inputs, ScaledRows
 from cerflearn.training.network import Float32Array
+from cerflearn.training.stored_rows import store_rows
 
-_SCALED_ROWS = 4096  # at a time, in double precision
+_SORTED_ENTRIES = 2**22  # whose quartiles are found at once
 _QUARTILE_ROWS = 10_000  # evenly spaced, over which quartiles are measured
 _NORMAL_QUARTILES = 1.349  # distance of the quartiles of a normal variable of deviation one
 
@@ -46,10 +53,28 @@ class InputScaling:
     def apply(self, X: FloatArray, dtype: DTypeLike | None = None) -> FloatArray:
         """Scaled copy of X, in its dtype unless another one is given."""
         scaled: FloatArray = np.empty(X.shape, dtype=X.dtype if dtype is None else dtype)
-        for start in range(0, len(X), _SCALED_ROWS):
-            rows = slice(start, start + _SCALED_ROWS)
+        for rows in row_slices(*X.shape):
             scaled[rows] = (X[rows] - self.mean) / self.scale
         return scaled
+
+    def inputs(self, X: Any) -> Inputs:
+        """Scaled inputs of a network: an array, or in a file; sparse rows as they are read.
+
+        Parameters
+        ----------
+        X : {ndarray, CSR matrix, RowsInOrder} of shape (n_samples, n_features)
+            Rows.
+        """
+        if isinstance(X, np.ndarray):
+            return self.apply(X, np.float32)
+        if issparse(X) or issparse(X[:1]):
+            return ScaledRows(X, np.arange(X.shape[0]), self.mean, self.scale)
+        blocks = (self.apply(X[part], np.float32) for part in row_slices(*X.shape))
+        return store_rows(blocks, *X.shape)
+
+    def scaled(self, X: Any) -> Any:
+        """Scaled rows in the dtype of X: an array, or rows that are scaled as they are read."""
+        return self.apply(X) if isinstance(X, np.ndarray) else _ScaledAsRead(X, self)
 
     def factors(self) -> dict[str, Float32Array]:
         """Factors (n_features,) of scaled inputs that give other scalings, by their names."""
@@ -141,16 +166,33 @@ class InputScaling:
         return linear, network.bias - self.mean @ linear
 
 
-def weighted_moments(X: FloatArray, weights: Float64Array) -> tuple[Float64Array, Float64Array]:
+class _ScaledAsRead(StreamedRows):
+    """Rows of a source or sparse matrix, shifted and scaled."""
+
+    def __init__(self, X: Any, scaling: InputScaling) -> None:
+        self._X, self._scaling = X, scaling
+        self.name, self.shape, self.dtype = "X", X.shape, X.dtype
+        self.lowest, self.highest = np.zeros(X.shape[1]), scaling.varies.astype(np.float64)
+        self.feature_names, self.y = None, None
+
+    def _slice(self, start: int, stop: int) -> Any:
+        return self._dense(self._X[start:stop])
+
+    def _take(self, index: IntArray) -> Any:
+        return self._dense(self._X[index])
+
+    def _dense(self, rows: Any) -> FloatArray:
+        return self._scaling.apply(rows.toarray() if issparse(rows) else rows)
+
+
+def weighted_moments(X: Any, weights: Float64Array) -> tuple[Float64Array, Float64Array]:
     """Weighted mean and variance of each column, in float64 and blocks of rows."""
     mean, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    for start in range(0, len(X), 4096):
-        part = slice(start, start + 4096)
-        mean += weights[part] @ X[part].astype(np.float64)
+    for part in row_slices(*X.shape):
+        mean += weights[part] @ to_dense(X[part])
     with np.errstate(over="ignore", under="ignore"):  # see check_spread
-        for start in range(0, len(X), 4096):
-            part = slice(start, start + 4096)
-            square += weights[part] @ np.square(X[part].astype(np.float64) - mean)
+        for part in row_slices(*X.shape):
+            square += weights[part] @ np.square(to_dense(X[part]) - mean)
     return mean, square
 
 
@@ -165,12 +207,12 @@ def check_spread(name: str, varies: BoolArray, variance: Float64Array) -> None:
         )
 
 
-def scale_inputs(X: FloatArray, weights: Float64Array, *, by_column: bool) -> InputScaling:
+def scale_inputs(X: Any, weights: Float64Array, *, by_column: bool) -> InputScaling:
     """Shift each input to mean 0 and, if asked, divide it by its deviation.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    X : {ndarray, CSR matrix, RowsInOrder} of shape (n_samples, n_features)
         Training rows.
     weights : ndarray of shape (n_samples,)
         Of the rows; they sum to one.
@@ -183,7 +225,7 @@ def scale_inputs(X: FloatArray, weights: Float64Array, *, by_column: bool) -> In
         Shift and scale.
     """
     mean, variance = weighted_moments(X, weights)
-    varies = X.max(axis=0) > X.min(axis=0)
+    varies = varying_inputs(X)
     variance = np.where(varies, variance, 0.0)
     check_spread("X", varies, variance)
     common = float(np.sqrt(variance.sum() / max(1, int(varies.sum())))) or 1.0
@@ -192,9 +234,15 @@ def scale_inputs(X: FloatArray, weights: Float64Array, *, by_column: bool) -> In
     return InputScaling(mean, scale if by_column else np.ones(len(mean)), varies, common, robust)
 
 
-def _robust_scale(X: FloatArray, scale: Float64Array) -> Float64Array:
+def _robust_scale(X: Any, scale: Float64Array) -> Float64Array:
     """Distance of the quartiles over that of a normal variable, see :class:`InputScaling`."""
-    rows = np.linspace(0, len(X) - 1, min(len(X), _QUARTILE_ROWS)).astype(np.int64)
-    low, high = np.percentile(X[rows].astype(np.float64), [25.0, 75.0], axis=0)
-    quartiles = (high - low) / _NORMAL_QUARTILES
+    n_rows, n_features = X.shape
+    n = min(n_rows, _QUARTILE_ROWS)
+    rows = X[np.linspace(0, n_rows - 1, n).astype(np.int64)]
+    rows = rows.tocsc() if issparse(rows) else rows
+    quartiles, width = np.empty(n_features), max(1, _SORTED_ENTRIES // n)
+    for start in range(0, n_features, width):
+        part = slice(start, start + width)
+        low, high = np.percentile(to_dense(rows[:, part]), [25.0, 75.0], axis=0)
+        quartiles[part] = (high - low) / _NORMAL_QUARTILES
     return np.where(quartiles > 0.0, np.clip(quartiles, scale / 20.0, scale), scale)

@@ -7,6 +7,7 @@ rows are arrays. :class:`SourceRows` reads them from a source of :mod:`cerflearn
 from __future__ import annotations
 
 import threading
+import warnings
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -16,8 +17,15 @@ import numpy as np
 from scipy.sparse import issparse, vstack
 
 from cerflearn._typing import BoolArray, FloatArray, IntArray
+from cerflearn.blocks.once import SpooledSource
 from cerflearn.blocks.row_source import RowSource
-from cerflearn.estimators.row_checks import BlockReader, as_numbers, digest_of, join_targets
+from cerflearn.estimators.row_checks import (
+    BlockReader,
+    SeenBlocks,
+    digest_of,
+    join_targets,
+    shared_text,
+)
 
 KEPT_ROWS = 32 * 1024
 """Rows of the blocks read last that are kept: threads ask for rows a little out of order."""
@@ -74,6 +82,10 @@ class StreamedRows(ABC):
             return self._slice(start, max(start, stop))
         return self._take(np.asarray(rows, dtype=np.int64))
 
+    def describe(self, row: int) -> str:
+        """Return what errors call a row."""
+        return f"row {row} of {self.name}"
+
     def map_ranges(self, function: Callable[[Any], Any], n_rows: int) -> Iterator[Any]:
         """Yield ``function`` of each ``n_rows`` rows, in their order."""
         for start in range(0, self.shape[0], n_rows):
@@ -94,7 +106,7 @@ class SourceRows(StreamedRows):
     Parameters
     ----------
     source : RowSource
-        Where they come from.
+        Where they come from. Rows of one that can be read once only are kept in a file.
 
     Notes
     -----
@@ -103,10 +115,8 @@ class SourceRows(StreamedRows):
     """
 
     def __init__(self, source: RowSource) -> None:
-        self.source = source
+        self.source = source = kept_in_file(source) if source.read_once else source
         self.name, self.feature_names = source.name, source.feature_names
-        self._version = source.version()
-        self._digests: list[int] | None = [] if self._version is None else None
         self._kept: OrderedDict[int, Any] = OrderedDict()
         self._n_kept = 0
         self._lock = threading.Lock()
@@ -116,25 +126,36 @@ class SourceRows(StreamedRows):
 
     def _check(self) -> None:
         """Go through all blocks once."""
-        lengths, targets, reader = [], [], BlockReader(self.source)
+        source, lengths, targets = self.source, [], []
+        version, reader = source.version(), BlockReader(source)
+        # Nothing is known of the blocks yet, but the version of the whole is.
+        unread = SeenBlocks(source, [], 0, None, version)
+        digests: list[int] = []
         dtypes: set[np.dtype[Any]] = set()
-        for index, (given, y) in enumerate(self.source.blocks()):
+        texts: dict[str, str] = {}
+        for index, (given, y) in enumerate(source.blocks()):
             X, y = reader.read(index, given, y)
             lengths.append(X.shape[0])
             dtypes.add(X.dtype)
             if y is not None:
-                targets.append(np.array(y))
-            if self._digests is not None:
-                self._digests.append(digest_of(X))
-            self._check_version()
+                targets.append(shared_text(y, texts))
+            if version is None:
+                digests.append(digest_of(X))
+            unread.check_version()
         n_rows = sum(lengths)
         if n_rows == 0 or reader.lowest is None or reader.highest is None:
             raise ValueError(f"{self.name} has no rows.")
-        self._starts = np.concatenate([[0], np.cumsum(lengths)])
         self.shape = (n_rows, len(reader.lowest))
+        kept = digests if version is None else None
+        self._seen = SeenBlocks(source, lengths, self.shape[1], kept, version)
+        self._starts = self._seen.starts
         self.lowest, self.highest = reader.lowest, reader.highest
         self.dtype = np.result_type(*dtypes)
         self.y = join_targets(targets, self.name) if targets else None
+
+    def describe(self, row: int) -> str:
+        """Return what errors call a row: its place in its block."""
+        return self._seen.describe_row(row)
 
     def _slice(self, start: int, stop: int) -> Any:
         if stop <= start:
@@ -172,7 +193,7 @@ class SourceRows(StreamedRows):
             if kept is not None:
                 return kept
             if self._running is None or index < self._next:
-                self._running, self._next = self.source.blocks(index), index
+                self._running, self._next = self._seen.read(index), index
             while True:
                 at = self._next
                 self._read_next(at)
@@ -181,38 +202,19 @@ class SourceRows(StreamedRows):
 
     def _read_next(self, index: int) -> None:
         """Read the block that comes next and keep it, without those read long ago."""
-        self._check_version()
         assert self._running is not None
-        given, _ = next(self._running, (None, None))
+        try:
+            X = next(self._running)
+        except BaseException:
+            self._running = None
+            raise
         self._next = index + 1
-        expected = int(self._starts[index + 1] - self._starts[index])
-        if given is None or np.shape(given) != (expected, self.shape[1]):
-            self._running = None
-            raise self._changed(index)
-        X = as_numbers(given, self.source.describe(index))
-        if self._digests is not None and digest_of(X) != self._digests[index]:
-            self._running = None
-            raise self._changed(index)
         if index in self._kept:
             return
-        # A function of the user's may fill one array again and again.
-        self._kept[index] = X if self._digests is None else X.copy()
-        self._n_kept += expected
+        self._kept[index] = X
+        self._n_kept += X.shape[0]
         while self._n_kept > KEPT_ROWS and len(self._kept) > 2:
             self._n_kept -= self._kept.popitem(last=False)[1].shape[0]
-
-    def _check_version(self) -> None:
-        if self._version is not None and self.source.version() != self._version:
-            raise ValueError(
-                f"{self.name} has changed since it was first read: each pass must read the same "
-                "rows. Write it under another name, and fit again."
-            )
-
-    def _changed(self, index: int) -> ValueError:
-        return ValueError(
-            f"{self.source.describe(index)} is not what it was in the first pass: a source must "
-            "yield the same blocks in every pass."
-        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Nothing that is being read."""
@@ -222,3 +224,16 @@ class SourceRows(StreamedRows):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state
         self._lock = threading.Lock()
+
+
+def kept_in_file(source: RowSource) -> SpooledSource:
+    """Source whose rows are written to a temporary file when they are first read; says so."""
+    kept = SpooledSource(source)
+    warnings.warn(
+        f"{source.name} can be read once only: fit keeps its rows in a temporary file in "
+        f"{kept.folder}, which is deleted afterwards. Pass from_blocks the function that makes "
+        "the iterator to do without.",
+        UserWarning,
+        stacklevel=2,
+    )
+    return kept

@@ -1,4 +1,4 @@
-"""Targets as arrays of numbers: one-hot classes, and labels of a classifier."""
+"""Targets as arrays of numbers: one-hot classes, labels of a classifier, numbers of a regressor."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from cerflearn._typing import Float64Array, IntArray
 from cerflearn._validation import check_number, invalid
 from cerflearn.training.scores import TargetKind
+from cerflearn.training.task import OneHotRows, Targets
 
 MULTILABEL_HEADS = ("logistic", "ridge")
 """Heads that can score several labels of one row."""
@@ -40,9 +41,7 @@ def one_hot(codes: IntArray, n_classes: int) -> Float64Array:
     array([[1., 0., 0.],
            [0., 0., 1.]])
     """
-    encoded = np.zeros((len(codes), n_classes))
-    encoded[np.arange(len(codes)), codes] = 1.0
-    return encoded
+    return OneHotRows(codes, n_classes)[:]
 
 
 def class_targets(codes: IntArray, n_classes: int) -> Float64Array:
@@ -73,7 +72,7 @@ class ClassLabels:
         Classes that have weight; numbers of the columns for several labels.
     kind : {"binary", "multiclass", "multilabel"}
         Of the targets.
-    targets : ndarray of shape (n_samples, n_scores)
+    targets : ndarray or OneHotRows of shape (n_samples, n_scores)
         One-hot classes, one column for two; or 0 and 1 for each label.
     weights : ndarray of shape (n_samples,)
         Of the rows, not negative.
@@ -83,12 +82,14 @@ class ClassLabels:
 
     classes: Any
     kind: TargetKind
-    targets: Float64Array
+    targets: Targets
     weights: Float64Array
     strata: IntArray
 
 
-def read_labels(y: Any, weights: Float64Array, class_weight: Any, head: str) -> ClassLabels:
+def read_labels(
+    y: Any, weights: Float64Array, class_weight: Any, head: str, classes: Any = None
+) -> ClassLabels:
     """Check labels and encode them.
 
     Parameters
@@ -101,6 +102,8 @@ def read_labels(y: Any, weights: Float64Array, class_weight: Any, head: str) -> 
         Weights of the classes.
     head : str
         Of the classifier.
+    classes : array-like of shape (n_classes,), optional
+        All classes; not used for several labels a row. None: those of y that have weight.
 
     Returns
     -------
@@ -112,6 +115,8 @@ def read_labels(y: Any, weights: Float64Array, class_weight: Any, head: str) -> 
     y = column_or_1d(y, warn=True)
     with np.errstate(invalid="ignore"):
         check_classification_targets(y)
+    if classes is not None:
+        return _read_known_classes(y, weights, class_weight, np.unique(classes))
     labels, codes = np.unique(y, return_inverse=True)
     weights = weigh_classes(class_weight, y, codes, weights)
     used = np.unique(codes[weights > 0.0])
@@ -122,8 +127,31 @@ def read_labels(y: Any, weights: Float64Array, class_weight: Any, head: str) -> 
         )
     # Rows without weight count as rows that are not there, and so do their classes.
     codes = np.minimum(np.searchsorted(used, codes), len(used) - 1)
-    kind: TargetKind = "binary" if len(used) == 2 else "multiclass"
-    return ClassLabels(labels[used], kind, class_targets(codes, len(used)), weights, codes)
+    if len(used) == 2:
+        return ClassLabels(labels[used], "binary", class_targets(codes, 2), weights, codes)
+    return ClassLabels(labels[used], "multiclass", OneHotRows(codes, len(used)), weights, codes)
+
+
+def _read_known_classes(
+    y: Any, weights: Float64Array, class_weight: Any, classes: Any
+) -> ClassLabels:
+    """Labels of a stream, whose classes are known."""
+    if len(classes) < 2:
+        raise ValueError(f"classes={classes.tolist()} must be two or more.")
+    try:
+        codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1).astype(np.int64)
+    except TypeError as error:
+        raise ValueError(f"y and classes are of different kinds: {error}.") from error
+    unknown = np.unique(y[classes[codes] != y])
+    if len(unknown):
+        raise ValueError(
+            f"y has labels that are not among the classes: {unknown[:5].tolist()}. Name all "
+            "classes in the first call of partial_fit."
+        )
+    weights = weigh_classes(class_weight, y, codes, weights)
+    if len(classes) == 2:
+        return ClassLabels(classes, "binary", class_targets(codes, 2), weights, codes)
+    return ClassLabels(classes, "multiclass", OneHotRows(codes, len(classes)), weights, codes)
 
 
 def _read_multilabel(y: Any, weights: Float64Array, class_weight: Any, head: str) -> ClassLabels:
@@ -181,3 +209,21 @@ def weigh_classes(
         raise invalid("class_weight", class_weight, "a dict, 'balanced' or None")
     weighted: Float64Array = weights * factors
     return weighted
+
+
+def dense_targets(y: Any) -> Any:
+    """Return targets, refused if they are sparse."""
+    if issparse(y):
+        raise TypeError("y is sparse: targets must be dense, pass y.toarray().")
+    return y
+
+
+def number_targets(numbers: Any) -> Float64Array:
+    """Targets (n_samples, n_targets) in float64; text is refused."""
+    try:
+        targets = np.asarray(numbers, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"y must hold numbers for a regressor ({error}): CERFClassifier takes labels."
+        ) from error
+    return targets.reshape(len(targets), -1)

@@ -174,6 +174,11 @@ def reads_target(teacher: Any) -> bool:
     return bool(get_tags(teacher).target_tags.required)
 
 
+def reads_no_target(teacher: Any) -> bool:
+    """Whether a teacher never sees y; estimators are given it."""
+    return isinstance(teacher, SpectralLaw) or (isinstance(teacher, str) and teacher != "labels")
+
+
 def make_teacher(
     teacher: Any,
     data: TrainingData,

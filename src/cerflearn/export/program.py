@@ -103,7 +103,7 @@ def steps_of(estimator: Any, n_inputs: int) -> list[Step]:
 
 def _n_inputs(estimator: Any) -> int:
     if isinstance(estimator, Pipeline):
-        return _n_inputs(next(step for _, step in estimator.steps if step != "passthrough"))
+        return _n_inputs(next(step for _, step in estimator.steps if not is_idle(step)))
     if not hasattr(estimator, "n_features_in_"):
         raise _cannot(estimator)
     return int(estimator.n_features_in_)
@@ -130,10 +130,15 @@ def _convert(estimator: Any, n_inputs: int) -> tuple[list[Step], Output]:
 
 
 def _passes_through(estimator: Any) -> bool:
-    """Whether a part changes nothing: scikit-learn has two ways to say so."""
+    """Whether a part changes nothing: scikit-learn has three ways to say so."""
     if isinstance(estimator, FunctionTransformer):
         return estimator.func is None
-    return isinstance(estimator, str) and estimator == "passthrough"
+    return is_idle(estimator)
+
+
+def is_idle(step: Any) -> bool:
+    """Whether a step of a Pipeline is left out: ``None`` or ``"passthrough"``."""
+    return step is None or (isinstance(step, str) and step == "passthrough")
 
 
 def _fused(steps: list[Step]) -> list[Step]:
@@ -163,7 +168,7 @@ def _columns(transformer: Any, n_inputs: int) -> tuple[list[Step], Output]:
     """Branches of a ColumnTransformer, in the order of its outputs."""
     branches = []
     for _, part, columns in transformer.transformers_:
-        index = _column_index(transformer, columns, n_inputs)
+        index = column_index(transformer, columns, n_inputs)
         if part == "drop" or len(index) == 0:
             continue
         branches.append(Branch(index, tuple(steps_of(part, len(index)))))
@@ -172,18 +177,20 @@ def _columns(transformer: Any, n_inputs: int) -> tuple[list[Step], Output]:
     return [Parallel(n_inputs, tuple(branches))], Output("features")
 
 
-def _column_index(transformer: Any, columns: Any, n_inputs: int) -> IntArray:
+def column_index(transformer: Any, columns: Any, n_inputs: int) -> IntArray:
     """Positions of columns that are given by name, number, slice or mask."""
     if isinstance(columns, str):
         columns = [columns]
+    names = [str(name) for name in getattr(transformer, "feature_names_in_", ())]
     if isinstance(columns, slice):
-        given = [end for end in (columns.start, columns.stop) if isinstance(end, str)]
-        if given:
-            raise ValueError("Columns given as a slice of names cannot be exported: list them.")
-        return np.arange(n_inputs)[columns]
+        start, stop = columns.start, columns.stop
+        if isinstance(start, str):
+            start = names.index(start)
+        if isinstance(stop, str):  # the last of names is included
+            stop = names.index(stop) + 1
+        return np.arange(n_inputs)[start : stop : columns.step]
     chosen = np.atleast_1d(np.asarray(columns))
     if chosen.dtype.kind in "OU":
-        names = [str(name) for name in getattr(transformer, "feature_names_in_", ())]
         return np.array([names.index(str(name)) for name in chosen], dtype=np.int64)
     if chosen.dtype.kind == "b":
         return np.flatnonzero(chosen).astype(np.int64)

@@ -5,5 +5,5 @@ centres and scales; ``e_step`` (Eqs. 21-26), ``m_step`` with ``admm``, ``prox`` 
 (Eqs. 27-34) and ``bound`` (Eq. 15) are the steps, which ``stats`` sums over blocks of rows.
 ``ranking`` turns probabilities into one selector; ``shared`` and ``greedy`` choose it directly;
 ``weights`` has the non-negative weights of what was chosen; ``direct`` fits Eq. 5 itself, for few
-rows. ``rows`` is the interface to the data.
+rows. ``rows`` is the interface to the data, ``saved_state`` that to states kept elsewhere.
 """

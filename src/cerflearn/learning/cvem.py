@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from cerflearn._typing import Float64Array
 from cerflearn.learning.admm import SpectralPenalty
-from cerflearn.learning.bound import lower_bound
+from cerflearn.learning.bound import LowerBound, lower_bound
 from cerflearn.learning.incremental import start_blocks, update_blocks
 from cerflearn.learning.m_step import AdmmSolver, Fixed, ProcrustesSolver, RotationSolver, m_step
 from cerflearn.learning.normalization import Normalize, Normalizer, fit_normalizer
 from cerflearn.learning.orthogonal import project_to_orthogonal
 from cerflearn.learning.rows import Rows
-from cerflearn.learning.state import CVEMResult, Stage, VariationalState
+from cerflearn.learning.state import CVEMProgress, CVEMResult, Stage, VariationalState
 from cerflearn.learning.stats import (
     EStepTask,
     SufficientStats,
@@ -53,6 +53,8 @@ def fit_cvem(
     n_closing_stages: int = 3,
     tol: float = 1e-3,
     on_stage: Callable[[Stage], None] | None = None,
+    progress: CVEMProgress | None = None,
+    on_progress: Callable[[CVEMProgress], None] | None = None,
 ) -> CVEMResult:
     r"""Maximise the bound of Eq. 15 over :math:`q(Z)\,q(\pi)`, W, c and :math:`\sigma` in turn.
 
@@ -87,6 +89,11 @@ def fit_cvem(
         Converged if the bound changes by less than this for each value of the teacher.
     on_stage : callable, optional
         Called after each stage; what it raises ends learning.
+    progress : CVEMProgress, optional
+        Where another run of the same rows and settings stopped: this one goes on from there, to
+        the same bits.
+    on_progress : callable, optional
+        Called with the progress before the first stage and after each, before ``on_stage``.
 
     Returns
     -------
@@ -109,47 +116,96 @@ def fit_cvem(
     >>> result.feature_proba > 0.5
     array([False,  True, False, False,  True])
     """
-    rotation_solver = make_solver(solver, spectral_penalty, e_step)
-    incremental = _is_incremental(schedule, solver)
-    fixed = Fixed(scale, noise_std)
-    bounds: list[float] = []
-    converged, probas, blocks = False, None, None
+    settings = _Settings(
+        solver=make_solver(solver, spectral_penalty, e_step),
+        incremental=_is_incremental(schedule, solver),
+        fixed=Fixed(scale, noise_std),
+        initial_proba=initial_proba,
+        tol=tol,
+    )
     with rows.session():
-        normalizer = fit_normalizer(rows, normalize)
-        state = start_state(rows, normalizer, initial_proba, prior_concentration, fixed)
-        state = replace(state, orthogonal=rotation_solver.orthogonal)
-        for keep_rotation in [False] * max_stages + [True] * n_closing_stages:
-            if converged and not keep_rotation:
+        if progress is None:
+            progress = _start(rows, normalize, prior_concentration, settings)
+            if on_progress is not None:
+                on_progress(progress)
+        settings.solver.warm_start = progress.warm_start
+        for number, keep_rotation in enumerate([False] * max_stages + [True] * n_closing_stages):
+            if number < progress.n_passed or (progress.converged and not keep_rotation):
                 continue
-            if keep_rotation and not state.orthogonal:
-                rotation = project_to_orthogonal(state.rotation)
-                state = replace(state, rotation=rotation, orthogonal=True)
-            solve = None if keep_rotation else rotation_solver
-            if incremental and not keep_rotation:
-                blocks = blocks or start_blocks(rows, normalizer, initial_proba)
-                state, stats = update_blocks(rows, normalizer, state, blocks, fixed)
-            else:
-                blocks = None
-                stats, probas = _e_step(rows, normalizer, state, solve, initial_proba, probas)
-                state = m_step(state, stats, solve, fixed)
-            bound = lower_bound(state, stats)
-            if not keep_rotation and bounds:
-                n_values = stats.n_samples * max(state.rotation.shape)
-                converged = abs(bound.total - bounds[-1]) < tol * n_values
-            bounds.append(bound.total)
+            progress, bound = _take_stage(rows, progress, keep_rotation, settings)
+            progress = replace(progress, n_passed=number + 1)
+            if on_progress is not None:
+                on_progress(progress)
             if on_stage is not None:
-                on_stage(Stage(len(bounds) - 1, state, bound, keep_rotation))
+                index = len(progress.lower_bounds) - 1
+                on_stage(Stage(index, progress.state, bound, keep_rotation))
+    state = progress.state
     return CVEMResult(
         feature_proba=state.feature_proba,
         rotation=state.rotation,
         scale=state.scale,
         noise_std=state.noise_std,
-        lower_bounds=np.array(bounds),
-        n_iter=len(bounds),
-        converged=converged,
+        lower_bounds=np.array(progress.lower_bounds),
+        n_iter=len(progress.lower_bounds),
+        converged=progress.converged,
         state=state,
-        normalizer=normalizer,
+        normalizer=progress.normalizer,
     )
+
+
+class _Settings(NamedTuple):
+    """What all stages share; the solver keeps where it goes on."""
+
+    solver: RotationSolver
+    incremental: bool
+    fixed: Fixed
+    initial_proba: float
+    tol: float
+
+
+def _start(
+    rows: Rows, normalize: Normalize, prior_concentration: float | None, settings: _Settings
+) -> CVEMProgress:
+    """Two passes: for the normalisation, and for the state before the first stage."""
+    normalizer = fit_normalizer(rows, normalize)
+    state = start_state(
+        rows, normalizer, settings.initial_proba, prior_concentration, settings.fixed
+    )
+    return CVEMProgress(normalizer, replace(state, orthogonal=settings.solver.orthogonal))
+
+
+def _take_stage(
+    rows: Rows, progress: CVEMProgress, keep_rotation: bool, settings: _Settings
+) -> tuple[CVEMProgress, LowerBound]:
+    """E-step, M-step and bound, in one pass."""
+    normalizer, state, bounds = progress.normalizer, progress.state, progress.lower_bounds
+    probas, blocks, fixed = progress.probas, progress.blocks, settings.fixed
+    if keep_rotation and not state.orthogonal:
+        rotation = project_to_orthogonal(state.rotation)
+        state = replace(state, rotation=rotation, orthogonal=True)
+    solve = None if keep_rotation else settings.solver
+    if settings.incremental and not keep_rotation:
+        blocks = blocks or start_blocks(rows, normalizer, settings.initial_proba)
+        state, stats = update_blocks(rows, normalizer, state, blocks, fixed)
+    else:
+        blocks = None
+        stats, probas = _e_step(rows, normalizer, state, solve, settings.initial_proba, probas)
+        state = m_step(state, stats, solve, fixed)
+    bound = lower_bound(state, stats)
+    converged = progress.converged
+    if not keep_rotation and bounds:
+        n_values = stats.n_samples * max(state.rotation.shape)
+        converged = abs(bound.total - bounds[-1]) < settings.tol * n_values
+    after = replace(
+        progress,
+        state=state,
+        lower_bounds=[*bounds, bound.total],
+        converged=converged,
+        warm_start=settings.solver.warm_start,
+        probas=probas if not state.orthogonal else None,
+        blocks=blocks,
+    )
+    return after, bound
 
 
 def make_solver(solver: Solver, spectral_penalty: SpectralPenalty, e_step: EStep) -> RotationSolver:

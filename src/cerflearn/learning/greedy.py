@@ -14,15 +14,17 @@ factorisation, whose rows are kept instead of updating the K x K matrix at each 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from cerflearn._typing import Float64Array, IntArray
+from cerflearn._typing import Float64Array, IntArray, StateStore
 from cerflearn.learning.normalization import Normalize, fit_normalizer
 from cerflearn.learning.ranking import check_n_components, rank_candidates
 from cerflearn.learning.rows import Rows
-from cerflearn.learning.stats import UniformTask, uniform_block
+from cerflearn.learning.saved_state import ROUNDS, kept_sums
+from cerflearn.learning.stats import SufficientStats, UniformTask, uniform_block
 
 # Added to the diagonal of a block, as a share of the energy that the column had at the start: what
 # is left of one that depends on those chosen is rounding, far below this, and gains nothing.
@@ -60,6 +62,7 @@ def fit_greedy(
     normalize: Normalize = "standardize",
     units: IntArray | None = None,
     groups: IntArray | None = None,
+    store: StateStore | None = None,
 ) -> GreedyResult:
     """Choose ``n_components`` columns one block after another.
 
@@ -76,6 +79,9 @@ def fit_greedy(
         :func:`cerflearn.learning.ranking.rank_candidates`. Blocks are the groups, or the units
         if there are no groups; a last group that does not fit is entered unit by unit, a last unit
         by its first columns.
+    store : StateStore, optional
+        Keeps the sums over the rows, and from time to time what was chosen; the same call with a
+        store that has them goes on from there, to the same bits.
 
     Returns
     -------
@@ -92,13 +98,23 @@ def fit_greedy(
     >>> sorted(result.ranking[:2].tolist())
     [1, 4]
     """
-    with rows.session():
+
+    def compute() -> SufficientStats:
         normalizer = fit_normalizer(rows, normalize)
-        stats = rows.map_reduce(uniform_block, UniformTask(normalizer, with_gram=True))
+        return rows.map_reduce(uniform_block, UniformTask(normalizer, with_gram=True))
+
+    with rows.session():
+        stats = kept_sums(store, compute)
         assert stats.cross is not None
         assert stats.gram is not None
         return pursue(
-            stats.gram, stats.cross, stats.teacher_energy, n_components, units=units, groups=groups
+            stats.gram,
+            stats.cross,
+            stats.teacher_energy,
+            n_components,
+            units=units,
+            groups=groups,
+            store=store,
         )
 
 
@@ -111,6 +127,7 @@ def pursue(
     units: IntArray | None = None,
     groups: IntArray | None = None,
     energy: Float64Array | None = None,
+    store: StateStore | None = None,
 ) -> GreedyResult:
     """Pursuit from Gram matrices; parameters as in :func:`fit_greedy`.
 
@@ -127,6 +144,8 @@ def pursue(
     energy : ndarray of shape (n_candidates,), optional
         Energy of the columns before others were removed from ``gram``, by which rounding is
         measured. By default the diagonal of ``gram``.
+    store : StateStore, optional
+        As in :func:`fit_greedy`, of what was chosen.
     """
     n_candidates = len(gram)
     check_n_components(n_components, n_candidates)
@@ -134,8 +153,11 @@ def pursue(
     units = np.arange(n_candidates) if units is None else units
     labels = units if groups is None else groups
     pursuit = _Pursuit(gram, cross, energy, teacher_energy, _index_blocks(labels), n_components)
-    chosen: list[int] = []
-    errors = [1.0]
+    found = None if store is None else store.load(ROUNDS)
+    chosen: list[int] = [] if found is None else found["chosen"]
+    errors: list[float] = [1.0] if found is None else found["errors"]
+    if found is not None:
+        pursuit.restore(found["pursuit"])
     while len(chosen) < n_components and errors[-1] > _EXPLAINED:
         block = pursuit.best_block()
         columns = pursuit.columns(block)
@@ -150,10 +172,14 @@ def pursue(
                     units=_relabel(units[columns]),
                     energy=energy[columns],
                 ).ranking
-            chosen += columns[order[:n_left]].tolist()
+            chosen.extend(columns[order[:n_left]].tolist())
             break
         errors.append(errors[-1] - pursuit.take(block) / teacher_energy)
-        chosen += columns.tolist()
+        chosen.extend(columns.tolist())
+        if store is not None:
+            store.save_at_times(
+                ROUNDS, lambda: {"chosen": chosen, "errors": errors, "pursuit": pursuit.tree()}
+            )
     rest = rank_candidates(pursuit.column_gains(), units=units, groups=groups)
     rest = rest[~np.isin(rest, chosen)]
     ranking = np.concatenate([np.array(chosen, dtype=np.int64), rest])
@@ -194,6 +220,23 @@ class _Pursuit:
         energy = np.where(self._real, energy[index], 0.0)
         self._ridge = np.where(energy > 0.0, _RIDGE * energy, 1.0)
         self._rounding = _ROUNDING * teacher_energy * energy
+
+    def tree(self) -> dict[str, Any]:
+        """Return what depends on the blocks taken so far."""
+        return {
+            "factor": self._factor[: self._n_rows],
+            "parts": self._parts[: self._n_rows],
+            "taken": self._taken,
+            "learner": self._learner,
+            "teacher": self._teacher,
+        }
+
+    def restore(self, tree: dict[str, Any]) -> None:
+        """Go on where another pursuit of the same matrices was."""
+        self._n_rows = len(tree["factor"])
+        self._factor[: self._n_rows], self._parts[: self._n_rows] = tree["factor"], tree["parts"]
+        self._taken, self._learner = tree["taken"], tree["learner"]
+        self._teacher = tree["teacher"]
 
     def columns(self, block: int) -> IntArray:
         """Columns of a block."""

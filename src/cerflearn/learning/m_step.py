@@ -9,6 +9,7 @@ constraint to a penalty :math:`\alpha |W|_2` and applies ADMM. Both are offered.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -27,10 +28,14 @@ _LEAST_NOISE = 1e-3
 
 
 class RotationSolver(Protocol):
-    """Updates the rotation; says which sums it needs and whether its result is orthogonal."""
+    """Updates the rotation; says which sums it needs and whether its result is orthogonal.
+
+    ``warm_start`` holds what it keeps from one update to the next.
+    """
 
     needs_gram: bool
     orthogonal: bool
+    warm_start: Sequence[Float64Array] | None
 
     def solve(self, state: VariationalState, stats: SufficientStats) -> Float64Array:
         """Return the new rotation (n_outputs, n_candidates)."""
@@ -41,6 +46,7 @@ class ProcrustesSolver:
 
     needs_gram = False
     orthogonal = True
+    warm_start: Sequence[Float64Array] | None = None
 
     def solve(self, state: VariationalState, stats: SufficientStats) -> Float64Array:  # noqa: ARG002
         """Return the new rotation."""
@@ -67,8 +73,7 @@ class AdmmSolver:
     def __init__(self, spectral_penalty: SpectralPenalty, orthogonal: bool = True) -> None:
         self.spectral_penalty = spectral_penalty
         self.orthogonal = orthogonal
-        self._relaxed: Float64Array | None = None
-        self._dual: Float64Array | None = None
+        self.warm_start: Sequence[Float64Array] | None = None
 
     def solve(self, state: VariationalState, stats: SufficientStats) -> Float64Array:
         """Return the new rotation."""
@@ -77,15 +82,16 @@ class AdmmSolver:
         cross, penalty = stats.cross * state.scale, self.spectral_penalty
         if penalty != "adaptive":
             penalty *= float(thin_svd(cross)[1].sum())
+        rotation, dual = self.warm_start or (state.rotation, None)
         result = admm(
             cross,
             stats.gram * state.scale**2,
             spectral_penalty=penalty,
-            rotation=state.rotation if self._relaxed is None else self._relaxed,
-            dual=self._dual,
+            rotation=rotation,
+            dual=dual,
             relaxation=RELAXATION if self.orthogonal else 1.0,
         )
-        self._relaxed, self._dual = result.rotation, result.dual
+        self.warm_start = (result.rotation, result.dual)
         return project_to_orthogonal(result.rotation) if self.orthogonal else result.rotation
 
 

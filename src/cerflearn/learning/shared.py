@@ -21,11 +21,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cerflearn._typing import Float64Array, IntArray
+from cerflearn._typing import Float64Array, IntArray, StateStore
 from cerflearn.learning.normalization import Normalize, fit_normalizer
 from cerflearn.learning.orthogonal import project_to_orthogonal
 from cerflearn.learning.ranking import check_n_components, rank_candidates
 from cerflearn.learning.rows import Rows
+from cerflearn.learning.saved_state import ROUNDS, kept_sums
 from cerflearn.learning.stats import SufficientStats, UniformTask, uniform_block
 
 
@@ -63,6 +64,7 @@ def fit_shared(
     groups: IntArray | None = None,
     max_stages: int = 20,
     on_stage: Callable[[int, float], None] | None = None,
+    store: StateStore | None = None,
 ) -> SharedResult:
     """Choose ``n_components`` columns for all samples, dropping the others step by step.
 
@@ -81,6 +83,9 @@ def fit_shared(
         Number of steps from K to K' columns, which fall geometrically; at least 2 are taken.
     on_stage : callable, optional
         Called with the number of the stage and its error.
+    store : StateStore, optional
+        Keeps the sums over the rows, and what is left after each stage; the same call with a store
+        that has them goes on from there, to the same bits, and reports the stages before, too.
 
     Returns
     -------
@@ -97,16 +102,20 @@ def fit_shared(
     >>> sorted(result.ranking[:2].tolist())
     [1, 4]
     """
-    with rows.session():
+
+    def compute() -> SufficientStats:
         normalizer = fit_normalizer(rows, normalize)
-        stats = rows.map_reduce(uniform_block, UniformTask(normalizer))
+        return rows.map_reduce(uniform_block, UniformTask(normalizer))
+
+    with rows.session():
         return choose_shared(
-            stats,
+            kept_sums(store, compute),
             n_components,
             units=units,
             groups=groups,
             max_stages=max_stages,
             on_stage=on_stage,
+            store=store,
         )
 
 
@@ -118,6 +127,7 @@ def choose_shared(
     groups: IntArray | None = None,
     max_stages: int = 20,
     on_stage: Callable[[int, float], None] | None = None,
+    store: StateStore | None = None,
 ) -> SharedResult:
     """Choose columns as :func:`fit_shared` does, from sums in which all are selected.
 
@@ -125,7 +135,7 @@ def choose_shared(
     ----------
     stats : SufficientStats
         With the cross matrix.
-    n_components, units, groups, max_stages, on_stage
+    n_components, units, groups, max_stages, on_stage, store
         As in :func:`fit_shared`.
     """
     n_candidates = len(stats.selected)
@@ -134,9 +144,15 @@ def choose_shared(
     groups = units if groups is None else groups
     shares = np.linspace(0.0, 1.0, max(2, max_stages))
     counts = np.rint(n_candidates ** (1.0 - shares) * n_components**shares).astype(np.int64)
-    ranking = np.arange(n_candidates)
-    errors = []
+    found = None if store is None else store.load(ROUNDS)
+    ranking: IntArray = np.arange(n_candidates) if found is None else found["ranking"]
+    errors: list[float] = [] if found is None else found["errors"]
+    if on_stage is not None:
+        for stage, error in enumerate(errors):
+            on_stage(stage, error)
     for stage, wanted in enumerate(counts.tolist()):
+        if stage < len(errors):
+            continue
         last = stage == len(counts) - 1
         count = wanted if last else _end_of_group(groups[ranking], wanted)
         kept = ranking[:count]
@@ -145,6 +161,8 @@ def choose_shared(
         # Columns dropped before stay behind, in the order of the stage that dropped them.
         ranking = np.concatenate([kept[order], ranking[count:]])
         errors.append(fit.error)
+        if store is not None and not last:  # the last one has the rotation, too
+            store.save(ROUNDS, {"ranking": ranking, "errors": errors})
         if on_stage is not None:
             on_stage(stage, fit.error)
     return SharedResult(ranking, fit.rotation[:, order], fit.scale, np.array(errors), len(errors))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cerflearn._typing import BoolArray, Float64Array
@@ -10,6 +11,7 @@ from cerflearn._typing import BoolArray, Float64Array
 if TYPE_CHECKING:
     from cerflearn.learning.bound import LowerBound
     from cerflearn.learning.normalization import Normalizer
+    from cerflearn.learning.stats import SufficientStats
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +73,40 @@ class Stage:
     state: VariationalState
     bound: LowerBound
     fixed_rotation: bool
+
+
+@dataclass(frozen=True, eq=False)
+class CVEMProgress:
+    """All that the stages to come depend on.
+
+    Attributes
+    ----------
+    normalizer : Normalizer
+        How the embeddings are normalised.
+    state : VariationalState
+        After the last stage.
+    n_passed : int
+        Stages that were taken, or left out as the bound had converged.
+    lower_bounds : list of float
+        The bound after each stage that was taken.
+    converged : bool
+        Whether the bound changed by less than ``tol``.
+    warm_start : sequence of ndarray of shape (n_outputs, n_candidates), optional
+        Where ADMM goes on: W before it was projected, and U.
+    probas : sequence of ndarray of shape (b, n_candidates), optional
+        Selection probabilities of each block of rows, of E-steps that need them.
+    blocks : list of SufficientStats, optional
+        Sums of each block of rows, of incremental EM.
+    """
+
+    normalizer: Normalizer
+    state: VariationalState
+    n_passed: int = 0
+    lower_bounds: list[float] = field(default_factory=list)
+    converged: bool = False
+    warm_start: Sequence[Float64Array] | None = None
+    probas: Sequence[Float64Array] | None = None
+    blocks: list[SufficientStats] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,9 @@ from cerflearn.estimators.applications.cca import RandomizedKernelCCA
 from cerflearn.estimators.applications.imputer import KernelImputer
 from cerflearn.estimators.applications.kernel_pca import RandomizedKernelPCA
 from cerflearn.estimators.cerf.blocked_cerf import BlockedCERF
+from cerflearn.estimators.cerf.cvem_selector import CVEM
 from cerflearn.estimators.cerf.masked_cerf import MaskedCERF
-from cerflearn.estimators.cerf.selectors import CVEM, Greedy
+from cerflearn.estimators.cerf.selectors import Greedy
 from cerflearn.estimators.cerf.shared_selector import Shared
 from cerflearn.estimators.cerf.trained import Trained
 from cerflearn.estimators.maps.fastfood import FastfoodFeatures
@@ -162,7 +163,7 @@ def _check_classifier(model: Any) -> None:
 def _check_regressor(model: Any) -> None:
     _check_predictor(model)
     low, high = model.prediction_range_
-    if not (low <= high).all():
+    if not (low <= high).all():  # NaN neither; infinity for a target without a range
         raise ValueError("prediction_range_ has a lower bound above the upper one")
     if not model.outputs_2d_ and len(model.head_intercept_) != 1:
         raise ValueError("scores do not fit one target")
@@ -282,7 +283,7 @@ _PREDICTOR_KINDS: dict[str, Kind] = {
     ),
     "CERFRegressor": Kind(
         CERFRegressor,
-        _PREDICTOR_FIELDS | {"prediction_range_": Tensor("f8", (2, "scores"))},
+        _PREDICTOR_FIELDS | {"prediction_range_": Tensor("f8", (2, "scores"), finite=False)},
         NAMES,
         _check_regressor,
         True,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cerflearn.estimators.not_stored import NotStored
-from cerflearn.persistence.format_error import CerfFormatError
+from cerflearn.files.format_error import CerfFormatError
 from cerflearn.persistence.plain import Plain
 from cerflearn.persistence.specs import Json, Reader, Spec, Writer
 
@@ -100,6 +100,7 @@ class Kinds:
         kind.refuse(value)
         found: dict[str, Json] = {"kind": name}
         if kind.is_estimator:
+            _check_needed(kind, value, path)
             found["parameters"] = self._parameters(kind, value, writer, path, set(kind.fields))
             output = vars(value).get(_OUTPUT_CONFIG, {}).get("transform")
             if output is not None:
@@ -148,6 +149,7 @@ class Kinds:
         _check_keys(value, {"kind", "parameters", "fields"}, {"output"}, path)
         left_out = set(kind.fields)
         parameters = self._read_parameters(kind, value["parameters"], reader, path, left_out)
+        _check_parameters(kind, parameters, set(kind.needed), path)
         fields = self._fields(kind, value["fields"], reader, path)
         with _as_format_error(path):
             estimator = (kind.make or _make(kind))(parameters, fields)
@@ -164,6 +166,8 @@ class Kinds:
             return self.decode(value, reader, path)
         _check_keys(value, {"kind", "parameters"}, set(), path)
         parameters = self._read_parameters(kind, value["parameters"], reader, path, set())
+        # What only a fitted one depends on, fit itself checks; steps are looked at before.
+        _check_parameters(kind, parameters, set(kind.needed) & set(kind.fields), path)
         with _as_format_error(path):
             return _make(kind)(parameters, {})
 
@@ -203,10 +207,6 @@ class Kinds:
                     f"{path} has the parameter {name[:40]!r}, which {kind.cls.__name__} does not "
                     "have in this version."
                 )
-        with _as_format_error(path):  # an array is neither equal to a word nor not
-            for name, is_valid in kind.needed.items():
-                if name in parameters and not is_valid(parameters[name]):
-                    raise CerfFormatError(f"{path}.{name}={parameters[name]!r} is not valid.")
         return parameters
 
 
@@ -222,6 +222,26 @@ def _make(kind: Kind) -> Callable[[dict[str, Any], dict[str, Any]], Any]:
         return estimator
 
     return make
+
+
+def _check_parameters(
+    kind: Kind, parameters: Mapping[str, Any], names: set[str], path: str
+) -> None:
+    """Refuse values that a file must not have."""
+    with _as_format_error(path):  # an array is neither equal to a word nor not
+        for name in sorted(names & set(parameters)):
+            if not kind.needed[name](parameters[name]):
+                raise CerfFormatError(f"{path}.{name}={parameters[name]!r} is not valid.")
+
+
+def _check_needed(kind: Kind, value: Any, path: str) -> None:
+    """Refuse to write what could not be read: a parameter that the fitted estimator depends on."""
+    for name, given in value.get_params(deep=False).items():
+        if name in kind.needed and not kind.needed[name](given):
+            raise ValueError(
+                f"{path} cannot be stored: {name}={given!r} of {type(value).__name__} is no value "
+                "that model files hold."
+            )
 
 
 class _as_format_error:  # noqa: N801  # reads as a statement

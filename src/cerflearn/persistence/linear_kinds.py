@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.preprocessing import LabelBinarizer
 
 from cerflearn.estimators.linear_models import LINEAR_CLASSIFIERS, LINEAR_REGRESSORS
+from cerflearn.files.format_error import CerfFormatError
 from cerflearn.persistence.estimator_kinds import INPUTS, NAMES
-from cerflearn.persistence.format_error import CerfFormatError
 from cerflearn.persistence.kinds import Kind
 from cerflearn.persistence.plain import Plain
 from cerflearn.persistence.specs import Json, Labels, Part, Reader, Spec, Switch, Word, Writer
@@ -17,6 +17,7 @@ from cerflearn.persistence.specs import Json, Labels, Part, Reader, Spec, Switch
 LINEAR_MODELS = tuple(cls.__name__ for cls in LINEAR_CLASSIFIERS + LINEAR_REGRESSORS)
 """Names of their kinds."""
 
+_TRANSPOSED = "transposed"  # key of a matrix that is stored column by column
 _TARGET_TYPES = ("binary", "multiclass", "multilabel-indicator")
 
 
@@ -28,15 +29,24 @@ _LINEAR_OPTIONAL = NAMES | {"n_iter_", "alpha_", "C_", "_label_binarizer"}
 
 
 class Coefficients:
-    """An array of one or two dimensions, or a number: coefficients and intercepts."""
+    """An array of one or two dimensions, or a number: coefficients and intercepts.
+
+    A matrix keeps its order in memory: products of the other order have other last bits.
+    """
 
     def encode(self, value: Any, writer: Writer, path: str) -> Json:
-        """Keep it as an array."""
-        return writer.put(path, np.asarray(value))
+        """Keep it as an array, column by column if it is in memory so."""
+        array = np.asarray(value)
+        if array.ndim == 2 and not array.flags.c_contiguous and array.strides[0] < array.strides[1]:
+            return {_TRANSPOSED: writer.put(path, array.T)}
+        return writer.put(path, array)
 
     def decode(self, value: Json, reader: Reader, path: str) -> Any:
         """Return an array, or a NumPy number."""
-        array = reader.take(value, path)
+        if isinstance(value, dict) and set(value) == {_TRANSPOSED}:
+            array = reader.take(value[_TRANSPOSED], path).T
+        else:
+            array = reader.take(value, path)
         if array.dtype.kind != "f" or array.ndim > 2 or not np.isfinite(array).all():
             raise CerfFormatError(f"{path} must be finite numbers in at most two dimensions.")
         return array[()] if array.ndim == 0 else array
@@ -60,6 +70,9 @@ def _check_linear_classifier(model: Any) -> None:
     expected = 1 if n_classes == 2 and not multilabel else n_classes
     if n_scores != expected or (n_classes < 2 and not multilabel):
         raise ValueError("classes_ do not fit coef_")
+    binarizer = getattr(model, "_label_binarizer", None)
+    if binarizer is not None and not np.array_equal(binarizer.classes_, model.classes_):
+        raise ValueError("classes_ are not those of the binarizer")
 
 
 def _linear_kind(cls: type) -> Kind:
@@ -95,5 +108,10 @@ def linear_kinds() -> dict[str, Kind]:
             "sparse_input_": Switch(),
         },
         is_estimator=True,
+        needed={
+            "neg_label": lambda value: value == -1 and not isinstance(value, bool),
+            "pos_label": lambda value: value == 1 and not isinstance(value, bool),
+            "sparse_output": lambda value: value is False,
+        },
     )
     return models | {"LabelBinarizer": binarizer}

@@ -15,16 +15,23 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from cerflearn._atomic import write_atomically
-from cerflearn.persistence.container import digest_of, header_of, lay_out, raw_bytes, unpack
+from cerflearn.files.container import (
+    digest_of,
+    header_of,
+    lay_out,
+    raw_bytes,
+    read_bytes,
+    unpack,
+)
+from cerflearn.files.format_error import CerfFormatError
+from cerflearn.files.strict_json import canonical, parse
 from cerflearn.persistence.data_kinds import data_kinds
 from cerflearn.persistence.estimator_kinds import estimator_kinds
-from cerflearn.persistence.format_error import CerfFormatError
 from cerflearn.persistence.kinds import Kinds
 from cerflearn.persistence.linear_kinds import LINEAR_MODELS, linear_kinds
 from cerflearn.persistence.pipeline_kinds import pipeline_kinds
 from cerflearn.persistence.sklearn_kinds import SKLEARN_KINDS
 from cerflearn.persistence.specs import Reader, Writer
-from cerflearn.persistence.strict_json import canonical, parse
 
 FORMAT = 1
 """Number of the format that is written; all numbers up to it can be read."""
@@ -49,7 +56,8 @@ _DOCUMENT_KEYS = {"digest", "format", "model", "versions"}
 
 
 @cache
-def _kinds() -> Kinds:
+def stored_kinds() -> Kinds:
+    """All kinds that a file may hold."""
     return Kinds(
         data_kinds(TRANSFORMERS)
         | estimator_kinds(TRANSFORMERS)
@@ -104,7 +112,7 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     True
     """
     check_is_fitted(estimator)
-    writer = Writer(_kinds())
+    writer = Writer(stored_kinds())
     model = writer.kinds.encode(estimator, writer, "model", TRANSFORMERS + PREDICTORS)
     table, arrays = lay_out(writer.tensors)
     document: dict[str, Any] = {"format": FORMAT, "model": model, "versions": _versions()}
@@ -154,9 +162,9 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     ...         load(path)
     ...     except CerfFormatError as error:
     ...         print(str(error).partition("loaded: ")[2])
-    It has 3 bytes: too short for a model file.
+    It has 3 bytes: too short for a file of cerflearn.
     """
-    buffer = _mapped(path) if mmap else _read(path)
+    buffer = _mapped(path) if mmap else read_bytes(path)
     try:
         return decoded(buffer)
     except CerfFormatError as error:
@@ -179,7 +187,7 @@ def decoded(buffer: memoryview) -> Any:
         )
     if digest_of(document, content.table, content.data) != document["digest"]:
         raise CerfFormatError("Its checksum is wrong: the file was damaged or changed.")
-    reader = Reader(_kinds(), dict(content.tensors))
+    reader = Reader(stored_kinds(), dict(content.tensors))
     model = reader.kinds.decode(document["model"], reader, "model", TRANSFORMERS + PREDICTORS)
     if reader.tensors:
         raise CerfFormatError(f"{len(reader.tensors)} arrays belong to nothing.")
@@ -196,16 +204,6 @@ def _versions() -> dict[str, str]:
         "scikit-learn": sklearn.__version__,
         "scipy": scipy.__version__,
     }
-
-
-def _read(path: str | os.PathLike[str]) -> memoryview:
-    """Bytes of a file, in memory that no array of another model shares."""
-    with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        buffer = np.empty(size, dtype=np.uint8)
-        view = memoryview(buffer)  # type: ignore[arg-type]  # arrays are buffers
-        n_read = file.readinto(view)
-    return view[:n_read]
 
 
 def _mapped(path: str | os.PathLike[str]) -> memoryview:

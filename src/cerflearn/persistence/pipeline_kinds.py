@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import UserList
 from dataclasses import dataclass
+from string import Formatter
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 from cerflearn._typing import IntArray
 from cerflearn.estimators.not_stored import NotStored
+from cerflearn.files.format_error import CerfFormatError
 from cerflearn.persistence.estimator_kinds import INPUTS, NAMES
-from cerflearn.persistence.format_error import CerfFormatError
 from cerflearn.persistence.kinds import PARAMETER, Kind
 from cerflearn.persistence.plain import Plain
 from cerflearn.persistence.specs import Json, Part, Reader, Sequence, Switch, Tensor, Writer
@@ -22,6 +23,8 @@ from cerflearn.persistence.widths import output_width, pipeline_width
 
 _REMAINDER = "remainder"  # name of the branch of the columns that no other branch has
 _WORDS = ("drop", "passthrough")
+_NAME_PARTS = ("transformer_name", "feature_name")  # of a pattern of output names
+_MOST_JOBS = 1024  # processes that a file may ask for
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +236,20 @@ def _positions(columns: slice, known: list[str]) -> slice:
     return slice(start, stop, columns.step)
 
 
+def _names_outputs(value: Any) -> bool:
+    """Whether a value says how outputs are named: a flag, or a pattern of two plain names."""
+    if not isinstance(value, str):
+        return isinstance(value, bool)
+    # Formats may ask for attributes and for widths of any size.
+    fields = [part[1:] for part in Formatter().parse(value) if part[1] is not None]
+    return all(name in _NAME_PARTS and not width and not kind for name, width, kind in fields)
+
+
+def _is_n_jobs(value: Any) -> bool:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value is None or (whole and 0 < abs(value) <= _MOST_JOBS)
+
+
 def _refuse_columns(transformer: Any) -> None:
     if transformer.transformer_weights is not None:
         raise ValueError(
@@ -276,7 +293,11 @@ _COMPOUND_KINDS: dict[str, Kind] = {
         NAMES,
         _check_columns,
         True,
-        {"transformers": _are_named},
+        {
+            "transformers": _are_named,
+            "verbose_feature_names_out": _names_outputs,
+            "n_jobs": _is_n_jobs,
+        },
         refuse=_refuse_columns,
         make=_make_columns,
         derived=_branches_of,

@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 
 from cerflearn.estimators.not_stored import NotStored
-from cerflearn.persistence.container import stored_dtype
-from cerflearn.persistence.format_error import CerfFormatError
+from cerflearn.files.container import stored_dtype
+from cerflearn.files.format_error import CerfFormatError
 from cerflearn.persistence.specs import Json, Reader, Writer, number_json, plain_number
 
-_PARAMETER_DTYPES = ("float64", "float32", "int64", "int32", "bool", "object")
+PARAMETER_DTYPES = (
+    "float64", "float32", "float16", "int64", "int32", "int16", "int8",
+    "uint64", "uint32", "uint16", "uint8", "bool", "object",
+)  # fmt: skip
+"""Types of numbers that parameters may name."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class Plain:
             return plain_number(value, path)
         if key == "object":
             return reader.kinds.decode_unfitted(content, reader, path)
-        if key == "dtype" and content in _PARAMETER_DTYPES:
+        if key == "dtype" and content in PARAMETER_DTYPES:
             return np.dtype(content).type
         if key == "not_stored" and self.names_the_rest and isinstance(content, str):
             return NotStored(content)
@@ -95,7 +99,7 @@ def _dtype_name(value: Any) -> str | None:
         return None
     if name == "object" and value not in (object, np.object_):  # any class is one
         return None
-    return name if name in _PARAMETER_DTYPES else None
+    return name if name in PARAMETER_DTYPES else None
 
 
 def _made_of(key: str, items: list[Any], path: str) -> Any:

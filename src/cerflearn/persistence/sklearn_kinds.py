@@ -21,7 +21,7 @@ from sklearn.preprocessing import (
 from cerflearn.persistence.data_kinds import MOST_INPUTS
 from cerflearn.persistence.estimator_kinds import INPUTS, NAMES
 from cerflearn.persistence.kinds import Kind
-from cerflearn.persistence.plain import Plain
+from cerflearn.persistence.plain import PARAMETER_DTYPES, Plain
 from cerflearn.persistence.specs import (
     Integer,
     Labels,
@@ -38,6 +38,12 @@ _BY_COLUMN = Tensor("f8 f4", ("D",))
 
 def _is_flag(value: Any) -> bool:
     return isinstance(value, bool)
+
+
+def _is_dtype(value: Any) -> bool:
+    """Whether a value is a type of numbers, or the name of one."""
+    named = value in PARAMETER_DTYPES if isinstance(value, str) else isinstance(value, type)
+    return named and np.dtype(value).name in PARAMETER_DTYPES
 
 
 def _is_range(value: Any) -> bool:
@@ -210,6 +216,7 @@ SKLEARN_KINDS: dict[str, Kind] = {
         NAMES,
         _check_indicator,
         True,
+        {"features": lambda value: value in ("missing-only", "all"), "error_on_new": _is_flag},
     ),
     "OneHotEncoder": Kind(
         OneHotEncoder,
@@ -223,6 +230,8 @@ SKLEARN_KINDS: dict[str, Kind] = {
         True,
         {
             "sparse_output": _is_flag,
+            "dtype": _is_dtype,
+            "feature_name_combiner": lambda value: isinstance(value, str) and value == "concat",
             "handle_unknown": lambda value: (
                 value in ("error", "ignore", "infrequent_if_exist", "warn")
             ),

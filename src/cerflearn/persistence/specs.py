@@ -14,9 +14,9 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cerflearn.persistence.container import stored_dtype
-from cerflearn.persistence.format_error import CerfFormatError
-from cerflearn.persistence.strict_json import canonical, parse
+from cerflearn.files.container import stored_dtype
+from cerflearn.files.format_error import CerfFormatError
+from cerflearn.files.strict_json import canonical, parse
 
 Json: TypeAlias = Any
 """None, bool, int, float, str, list or dict of these."""

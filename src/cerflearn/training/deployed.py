@@ -21,14 +21,14 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 from cerflearn._typing import BoolArray, Float64Array, FloatArray, IntArray
+from cerflearn.linalg.row_slices import row_slices
 from cerflearn.training import policy
 from cerflearn.training.held_out import HeldOutResult
-from cerflearn.training.network import TABLE_END, Activation, Float32Array, TrainableNetwork
+from cerflearn.training.inputs import Inputs
+from cerflearn.training.network import TABLE_END, Activation, TrainableNetwork
 from cerflearn.training.scores import LOSSES
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.task import Task, scaled_inputs
-
-_SCORED_ROWS = 4096  # whose features are stored at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +82,9 @@ class FeatureNetwork:
         features: FloatArray = np.cos(phases) if self.activation == "cosine" else phases.clip(0.0)
         return features
 
-    def scores(self, X: FloatArray) -> Float64Array:
+    def scores(self, X: Inputs) -> Float64Array:
         """Scores (n_samples, n_scores) of X, in blocks of rows."""
-        starts = range(0, len(X), _SCORED_ROWS)
-        return np.concatenate([self._scores(X[s : s + _SCORED_ROWS]) for s in starts])
+        return np.concatenate([self._scores(X[part]) for part in row_slices(*X.shape)])
 
     def rescaled(self, factors: FloatArray) -> FeatureNetwork:
         """Network of inputs x whose product with the factors this one reads."""
@@ -161,7 +160,7 @@ def tabulate(knots: Float64Array, n_bins: int) -> Float64Array:
 
 
 def deploy_fitted(
-    network: TrainableNetwork, settings: TrainingSettings, task: Task, X: Float32Array
+    network: TrainableNetwork, settings: TrainingSettings, task: Task
 ) -> FeatureNetwork:
     """Deploy a network; tables in bins that are fitted to a task, as the settings say.
 
@@ -172,20 +171,20 @@ def deploy_fitted(
     settings : TrainingSettings
         With a number of bins, if features are tables.
     task : Task
-        Training rows.
-    X : ndarray of shape (n_samples, n_features), float32
-        Their inputs, scaled as the network has seen them.
+        Training rows; of many, evenly spaced ones are used.
 
     Returns
     -------
     FeatureNetwork
-        In double precision.
+        In double precision, of inputs scaled as the network has seen them.
     """
     deployed = deploy(network, settings.n_bins or 2)
     if not settings.refit or len(deployed.tables) == 0:
         return deployed
     penalty = settings.refit / task.n_samples + settings.alpha / deployed.tables.shape[1]
-    return replace(deployed, tables=fit_tables(deployed, task, X, penalty))
+    part = task.evenly_spaced(policy.SEARCH_ROWS)
+    inputs = scaled_inputs(part, settings)
+    return replace(deployed, tables=fit_tables(deployed, part, inputs, penalty))
 
 
 def deploy_scaled(
@@ -212,14 +211,12 @@ def deploy_scaled(
             "Training diverged: values of X or y are too far apart. Clip outliers, or scale X, "
             "for example with QuantileTransformer."
         )
-    deployed = deploy_fitted(network, settings, task, scaled_inputs(task, settings))
+    deployed = deploy_fitted(network, settings, task)
     factors = task.input_factors.get(settings.scaling)
     return deployed if factors is None else deployed.rescaled(factors)
 
 
-def fit_tables(
-    network: FeatureNetwork, task: Task, X: Float32Array, penalty: float
-) -> Float64Array:
+def fit_tables(network: FeatureNetwork, task: Task, X: Inputs, penalty: float) -> Float64Array:
     """Fit the values of tables to the targets, see above.
 
     Parameters
@@ -238,15 +235,17 @@ def fit_tables(
     ndarray of shape (n_tables, n_bins, n_scores)
         The values.
     """
-    chosen, fixed = bin_indicators(network, X), X @ network.linear + network.bias
+    chosen = bin_indicators(network, X)
+    slices = row_slices(*X.shape)
+    fixed = np.concatenate([X[part] @ network.linear + network.bias for part in slices])
     transposed = csr_array(chosen.T)
     prior = network.tables.reshape(-1, network.n_scores)
     fixed = fixed + chosen @ prior
-    loss = LOSSES[task.kind]
+    loss, targets = LOSSES[task.kind], task.targets[:]
 
     def objective(flat: Float64Array) -> tuple[float, Float64Array]:
         change = flat.reshape(prior.shape)
-        value, slopes = loss(fixed + chosen @ change, task.targets, task.weights)
+        value, slopes = loss(fixed + chosen @ change, targets, task.weights)
         gradient = transposed @ slopes + penalty * change
         return value + 0.5 * penalty * float(flat @ flat), gradient.ravel()
 
@@ -256,10 +255,11 @@ def fit_tables(
     return values
 
 
-def bin_indicators(network: FeatureNetwork, X: Float32Array) -> csr_array:
+def bin_indicators(network: FeatureNetwork, X: Inputs) -> csr_array:
     """Matrix (n_samples, n_tables * n_bins) with a one for the bin of each table, sparse."""
     n_tables, n_bins, _ = network.tables.shape
-    columns = network.bins(X) + n_bins * np.arange(n_tables)
+    bins = np.concatenate([network.bins(X[part]) for part in row_slices(*X.shape)])
+    columns = bins + n_bins * np.arange(n_tables)
     pointers = n_tables * np.arange(len(X) + 1)
     ones = np.ones(columns.size)
     return csr_array((ones, columns.ravel(), pointers), shape=(len(X), n_tables * n_bins))

@@ -12,18 +12,18 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cerflearn._typing import Float64Array, FloatArray, IntArray
+from cerflearn._typing import Float64Array, IntArray
+from cerflearn.training.inputs import Inputs, LazyInputs, RowsAndPoints, between, part_of
 from cerflearn.training.kernel_ridge import fit_kernel_ridge
-from cerflearn.training.network import Float32Array
 from cerflearn.training.scores import fit_inverse_temperature, probabilities, score_targets
 from cerflearn.training.task import Problem, Task, problem_of
 
-TeacherFunction: TypeAlias = Callable[[Float32Array], Float64Array]
+TeacherFunction: TypeAlias = Callable[[Inputs], Float64Array]
 """Targets (n_points, n_scores) that a fitted model gives to inputs in the task's scale."""
 
-KERNEL_ROWS = 4_000
-"""Rows that the kernel machine is fitted to, of which it stores a square matrix; of more, evenly
-spaced ones."""
+KERNEL_ROWS, KERNEL_ENTRIES = 4_000, 2**24
+"""Rows that the kernel machine is fitted to, of which it stores a square matrix, and numbers in
+them; of more, evenly spaced ones."""
 
 _SOFTENING = 0.5  # of the inverse temperature that fits held-out labels best: softer targets
 _INVERSE_TEMPERATURES = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 24.0)
@@ -32,7 +32,7 @@ _FEW_POINTS = 3000  # between rows, unless four times the rows are less or the r
 
 def labels_problem(task: Task) -> Problem:
     """Training rows with their own targets."""
-    return problem_of(task.kind, task.X, task.targets, task.weights)
+    return problem_of(task.kind, task.X, task.targets, task.weights, task.blocks)
 
 
 def fit_kernel_teacher(task: Task, rng: np.random.Generator) -> TeacherFunction:
@@ -50,12 +50,13 @@ def fit_kernel_teacher(task: Task, rng: np.random.Generator) -> TeacherFunction:
     callable
         Probabilities of classes or labels, or numbers.
     """
-    if task.n_samples > KERNEL_ROWS:
-        task = task.rows(np.linspace(0, task.n_samples - 1, KERNEL_ROWS).astype(np.int64))
-    model = fit_kernel_ridge(task.X.astype(np.float64), task.targets, task.weights, rng)
+    most = max(2, min(KERNEL_ROWS, KERNEL_ENTRIES // task.X.shape[1]))
+    task = task.evenly_spaced(most)
+    inputs, targets = task.X[:].astype(np.float64), task.targets[:]
+    model = fit_kernel_ridge(inputs, targets, task.weights, rng)
     if not task.classifies:
-        return lambda X: model.scores(X.astype(np.float64))
-    kind, tuned = task.kind, task.targets[model.tuning_rows]
+        return model.scores
+    kind, tuned = task.kind, targets[model.tuning_rows]
     factor = _SOFTENING * fit_inverse_temperature(
         score_targets(model.left_out, kind),
         tuned,
@@ -63,9 +64,7 @@ def fit_kernel_teacher(task: Task, rng: np.random.Generator) -> TeacherFunction:
         kind,
         _INVERSE_TEMPERATURES,
     )
-    return lambda X: probabilities(
-        score_targets(model.scores(X.astype(np.float64)), kind), factor, kind
-    )
+    return lambda X: probabilities(score_targets(model.scores(X), kind), factor, kind)
 
 
 def distilled_problem(task: Task, teacher: TeacherFunction, rng: np.random.Generator) -> Problem:
@@ -87,44 +86,40 @@ def distilled_problem(task: Task, teacher: TeacherFunction, rng: np.random.Gener
     Problem
         In single precision.
     """
-    points, first, second, share = points_between(task.X, rng)
+    n = task.n_samples
+    first, second, share = pairs_of_rows(n, rng)
     weights = share * task.weights[first] + (1.0 - share) * task.weights[second]
-    at_rows = teacher(task.X) if task.classifies else task.targets
-    return problem_of(
-        task.kind,
-        np.vstack([task.X, points]),
-        np.vstack([at_rows, teacher(points)]),
-        np.concatenate([task.weights, weights]),
-    )
+    X: Inputs
+    if isinstance(task.X, LazyInputs):
+        X = RowsAndPoints(task.X, first, second, share, np.arange(n + len(share)))
+    else:
+        X = np.vstack([task.X, between(task.X[first], task.X[second], share)])
+    # Rows and points each in blocks of their own: the teacher's products then have the same bits.
+    at_rows = teacher(task.X) if task.classifies else task.targets[:]
+    at_points = teacher(part_of(X, np.arange(n, len(X))))
+    targets, both = np.vstack([at_rows, at_points]), np.concatenate([task.weights, weights])
+    return problem_of(task.kind, X, targets, both)
 
 
-def points_between(
-    X: FloatArray, rng: np.random.Generator
-) -> tuple[FloatArray, IntArray, IntArray, Float64Array]:
-    """Points on lines between random pairs of rows, and the pairs with their shares.
+def pairs_of_rows(n: int, rng: np.random.Generator) -> tuple[IntArray, IntArray, Float64Array]:
+    """Pairs of n rows, and shares of the first, for points on the lines between them.
 
     As many as rows, or up to four times as many where rows are few.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
+    n : int
+        Number of rows.
     rng : numpy.random.Generator
         Source of randomness.
 
     Returns
     -------
-    points : ndarray of shape (n_points, n_features)
-        Between the rows, in their dtype.
     first, second : ndarray of shape (n_points,), int64
         The rows.
     share : ndarray of shape (n_points,)
         Of the first.
     """
-    n = len(X)
     n_points = min(4 * n, max(_FEW_POINTS, n))
     first, second = rng.integers(n, size=n_points), rng.integers(n, size=n_points)
-    share = rng.uniform(size=n_points)
-    part = share[:, None].astype(X.dtype)
-    points = part * X[first] + (1 - part) * X[second]
-    return points, first, second, share
+    return first, second, rng.uniform(size=n_points)

@@ -7,6 +7,7 @@ compares kernels and scalings of the inputs.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
@@ -48,9 +49,11 @@ class KernelRidgeModel:
     tuning_rows: IntArray
     left_out: Float64Array
 
-    def scores(self, X: FloatArray) -> Float64Array:
+    def scores(self, X: Any) -> Float64Array:
         """Scores (n_samples, n_scores) of any rows, in blocks."""
-        blocks = np.array_split(X, max(1, len(X) // _BLOCK_ROWS_OF_KERNEL))
+        n_blocks = max(1, len(X) // _BLOCK_ROWS_OF_KERNEL)
+        bounds = np.array_split(np.arange(len(X)), n_blocks)
+        blocks = (np.asarray(X[rows[0] : rows[-1] + 1], dtype=np.float64) for rows in bounds)
         kernels = (np.exp(-self.gamma * squared_distances(x, self.X)) for x in blocks)
         return np.vstack([kernel @ self.dual_coef for kernel in kernels]) + self.mean
 

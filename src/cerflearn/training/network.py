@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from scipy.sparse import csc_array
 
 from cerflearn import _native
 from cerflearn._typing import BoolArray, IntArray
+from cerflearn.linalg.row_slices import row_slices
 
 Float32Array: TypeAlias = NDArray[np.float32]
 """Any shape, float32: what networks are trained in."""
@@ -158,10 +159,12 @@ class TrainableNetwork:
             level=_native.current_level(),
         )
 
-    def scores(self, X: Float32Array) -> Float32Array:
+    def scores(self, X: Any) -> Float32Array:
         """Scores (n_samples, n_scores) with the moments as they are; tables interpolated."""
         out = np.empty((len(X), self.n_scores), dtype=np.float32)
-        self.native().scores(X=np.ascontiguousarray(X), out=out)
+        native = self.native()
+        for part in row_slices(*X.shape):
+            native.scores(X=np.ascontiguousarray(X[part]), out=out[part])
         return out
 
     def copy(self) -> TrainableNetwork:

@@ -111,6 +111,13 @@ ALPHAS = (3e-3, 3e-4, 3e-2, 3e-5)
 SEARCH_ROWS = 16_000
 """Rows that settings are compared on, at most: held-out losses differ little beyond."""
 
+DISTILLED_ROWS = 2**16
+"""Rows that a teacher gives targets to, at most: of more, evenly spaced ones."""
+
+FEATURE_ENTRIES = 2**26
+"""Numbers of features, or of inputs, that are stored to fit a head to features or to select drawn
+ones, at most, 512 MB: of more rows, evenly spaced ones are used."""
+
 TEMPERATURES = tuple(float(1.25**power) for power in range(-8, 5))
 """Inverse temperatures, of which the best scales held-out scores of classes before their losses are
 compared, as predicted probabilities are scaled. Without it, networks of 5,000 operations lose to a
@@ -167,3 +174,12 @@ FINALISTS_WITHIN = 2.0
 
 SIMPLER_WITHIN = 0.25
 """Paired standard errors within which the simpler of two candidates is taken (suite)."""
+
+# --- streams --------------------------------------------------------------------------------
+KEPT_ROWS = 2**16
+"""Rows of a stream that are kept, at most: one block of the grid."""
+
+NEW_MASKS_AFTER = 4.0
+"""Masks and settings are chosen anew when the rows that are kept are so many times those that they
+were chosen on. With masks of the first 2,000 rows for good, 50 pieces of covtype have 76.9 %,
+where a fit of all 100,000 rows has 82.6."""

@@ -7,17 +7,16 @@ cannot tell two finalists apart, the simpler one is taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
-from cerflearn._typing import Float64Array, FloatArray
 from cerflearn.engine.engines import map_in_order
 from cerflearn.training import policy
 from cerflearn.training.compared import candidate_settings, for_more_rows, neighbours
-from cerflearn.training.deployed import choose_bins, deploy_fitted, first_bins
+from cerflearn.training.deployed import choose_bins
 from cerflearn.training.distillation import distilled_problem, labels_problem
 from cerflearn.training.held_out import (
     Fold,
@@ -26,13 +25,22 @@ from cerflearn.training.held_out import (
     finalists_of,
     ranked_settings,
 )
+from cerflearn.training.inputs import multiplied
 from cerflearn.training.network import TrainableNetwork
+from cerflearn.training.saved_training import KeptTraining, load_round, save_round
 from cerflearn.training.scores import fit_inverse_temperature, losses_of_rows
 from cerflearn.training.search_options import SearchOptions, SearchResult
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.sizes import n_steps_for, work_of
-from cerflearn.training.task import Problem, Task, hash_of_rows, parts_of_rows, scaled_inputs
-from cerflearn.training.trainer import train_network
+from cerflearn.training.task import Problem, Task, hash_of_rows, parts_of_rows
+from cerflearn.training.trials import (
+    Trial,
+    TrialResult,
+    Trials,
+    least,
+    losses_of,
+    train_start,
+)
 
 _DRAWS_OF_BRACKET = 2 * policy.N_DRAWS  # starts of candidates, and one more of each survivor
 
@@ -55,6 +63,7 @@ class Search:
         self._seed = int(seed.generate_state(1, np.uint64)[0]) % 2**62
         self._n_usable = int(task.usable.sum())
         self._task, self._held_out = task, None
+        self._n_rounds = 0
         if options.early_stopping:
             # Not compared on either: networks of the comparison are trained on with all rows.
             n_parts = max(10, task.n_samples // policy.MOST_HELD_OUT)
@@ -105,7 +114,7 @@ class Search:
         n_rows = folds[0].train.n_samples
         efforts = _efforts_of_brackets(self._options.effort)
         effort = efforts[min(settings.draw // _DRAWS_OF_BRACKET, len(efforts) - 1)]
-        return self._evaluate([settings], folds[:n_folds], n_rows, effort, last=True)[0]
+        return self._evaluate([settings], n_folds, n_rows, effort, last=True)[0]
 
     def _choose(self, candidates: list[TrainingSettings]) -> HeldOutResult:
         """Best of the finalists of all brackets.
@@ -126,15 +135,15 @@ class Search:
         n_rows = folds[0].train.n_samples
         drawn = [replace(c, draw=c.draw + i) for i in range(policy.N_DRAWS) for c in candidates]
         chosen = drawn[: self._n_within(drawn, n_rows, 0, policy.FIRST_SHARE)]
-        results = self._evaluate(chosen, folds[:1], n_rows, effort * policy.FIRST_SHARE)
+        results = self._evaluate(chosen, 1, n_rows, effort * policy.FIRST_SHARE)
         ranked = self._with_neighbours(ranked_settings(results))
         chosen = ranked[: self._n_within(ranked, n_rows, 1, policy.SECOND_SHARE)]
-        results = self._evaluate(chosen, folds[:1], n_rows, effort * policy.SECOND_SHARE)
+        results = self._evaluate(chosen, 1, n_rows, effort * policy.SECOND_SHARE)
         ranked = finalists_of(results)
         finalists = ranked[: self._n_within(ranked, n_rows, 2, 1.0)]
         n_trainings = self._n_within(finalists * len(folds), n_rows, 3, 1.0)
         n_folds = max(1, n_trainings // len(finalists))
-        return self._evaluate(finalists, folds[:n_folds], n_rows, effort, last=True)
+        return self._evaluate(finalists, n_folds, n_rows, effort, last=True)
 
     def _with_neighbours(self, ranked: list[TrainingSettings]) -> list[TrainingSettings]:
         """Best of each kind, their variants in what the first round did not vary, the others."""
@@ -172,61 +181,61 @@ class Search:
         parts = parts_of_rows(task.strata, n_parts, self._seed + 1)
         return [Fold(task.rows(parts != p), task.rows(parts == p)) for p in range(n_folds)]
 
+    @cached_property
+    def _trials(self) -> Trials:
+        return Trials(self._folds, self._task.n_samples, self._seed, self._options.rescore)
+
     def _evaluate(
         self,
         candidates: Sequence[TrainingSettings],
-        folds: Sequence[Fold],
+        n_folds: int,
         n_rows: int,
         effort: float,
         *,
         last: bool = False,
     ) -> list[HeldOutResult]:
-        """Train each candidate in each fold, and score the held-out rows.
+        """Train each candidate in the first folds, and score the held-out rows.
 
         In the last round from several starts, of which the least training loss decides.
         """
-        for fold in folds:
-            for settings in candidates:
-                self._problem(fold, settings)  # made once, before threads share it
-        jobs = [(settings, fold) for settings in candidates for fold in folds]
-
-        def run(job: tuple[TrainingSettings, Fold]) -> tuple[TrainableNetwork, Float64Array]:
-            settings, fold = job
-            n_steps = self._n_steps(settings, n_rows, effort)
-            problem = self._problem(fold, settings)
-            n_starts = self._n_starts(settings, n_rows, policy.FOLD_STARTS) if last else 1
-            networks = [
-                self._train(fold.train, problem, settings, n_steps, number=number)
-                for number in range(n_starts)
-            ]
-            network = self._best_of(networks, fold.train, fold.train, settings)
-            return network, self._held_out_scores(network, settings, fold, last=last)
-
-        found = map_in_order(run, jobs, self._options.n_threads)
-        n = len(folds)
+        steps = {settings: self._n_steps(settings, n_rows, effort) for settings in candidates}
+        trials = [
+            Trial(
+                settings,
+                fold,
+                steps[settings],
+                self._n_starts(settings, n_rows, policy.FOLD_STARTS) if last else 1,
+                last,
+            )
+            for settings in candidates
+            for fold in range(n_folds)
+        ]
+        found = self._run(trials)
         results = [
-            self._result(settings, found[i * n : (i + 1) * n], folds)
+            self._result(settings, found[i * n_folds : (i + 1) * n_folds])
             for i, settings in enumerate(candidates)
         ]
         for result in results:
-            n_steps = self._n_steps(result.settings, n_rows, effort)
+            n_steps = steps[result.settings]
             self._say(f"{n_steps} steps, {result.settings}: held-out loss {result.mean:.4f}")
         return results
 
-    def _held_out_scores(
-        self, network: TrainableNetwork, settings: TrainingSettings, fold: Fold, *, last: bool
-    ) -> Float64Array:
-        """Scores of held-out rows: in the last round as the network will be deployed."""
-        if self._options.rescore is not None:
-            scores: FloatArray = self._options.rescore(network, settings, fold.train, fold.test)
-        elif last and network.kind == "table" and network.n_components > 0:
-            binned = first_bins(settings, network.n_scores, self._task.n_samples)
-            inputs = scaled_inputs(fold.train, settings)
-            deployed = deploy_fitted(network, binned, fold.train, inputs)
-            scores = deployed.scores(scaled_inputs(fold.test, settings))
+    def _run(self, trials: Sequence[Trial]) -> list[TrialResult]:
+        """Run a round of trainings, or take what they have found from the store."""
+        options, name = self._options, f"round_{self._n_rounds}"
+        self._n_rounds += 1
+        known = None if options.store is None else load_round(options.store, name)
+        if known is not None:
+            return [TrialResult(*one) for one in known]
+        for trial in trials:  # made once, before threads share it, or it is sent away
+            self._add_problem(self._folds[trial.fold], trial.settings)
+        if options.map_trials is None:
+            found = map_in_order(self._trials.run, trials, options.n_threads)
         else:
-            scores = network.scores(scaled_inputs(fold.test, settings))
-        return fold.train.bounded(scores)
+            found = options.map_trials(self._trials.run, trials)
+        if options.store is not None:
+            save_round(options.store, name, found)
+        return found
 
     def _with_bins(self, best: HeldOutResult) -> HeldOutResult:
         """Choose the bins of tables; the result has the scores by these."""
@@ -237,10 +246,10 @@ class Search:
 
         def evaluate(binned: TrainingSettings) -> HeldOutResult:
             found = [
-                (network, self._held_out_scores(network, binned, fold, last=True))
+                TrialResult(self._trials.held_out_scores(network, binned, fold, last=True), network)
                 for network, fold in zip(best.networks, folds, strict=True)
             ]
-            result = self._result(binned, found, folds)
+            result = self._result(binned, found)
             self._say(f"{binned}: held-out loss {result.mean:.4f}")
             return result
 
@@ -253,60 +262,37 @@ class Search:
             settings, evaluate, task.n_scores, task.n_samples, float(np.mean(constant))
         )
 
-    def _result(
-        self,
-        settings: TrainingSettings,
-        found: Sequence[tuple[TrainableNetwork, Float64Array]],
-        folds: Sequence[Fold],
-    ) -> HeldOutResult:
-        both = np.concatenate([scores for _, scores in found])
-        targets = np.concatenate([fold.test.targets for fold in folds])
+    def _result(self, settings: TrainingSettings, found: Sequence[TrialResult]) -> HeldOutResult:
+        """Scores of the held-out rows of the first folds, with their losses."""
+        folds = self._folds[: len(found)]
+        both = np.concatenate([result.scores for result in found])
+        targets = np.concatenate([fold.test.targets[:] for fold in folds])
         weights = np.concatenate([fold.test.weights for fold in folds])
         kind, factor = self._task.kind, 1.0
         if self._task.classifies:  # large networks are too certain
             factor = fit_inverse_temperature(both, targets, weights, kind, policy.TEMPERATURES)
         losses = losses_of_rows(factor * both, targets, kind)
-        networks = [network for network, _ in found]
+        networks = [result.network for result in found if result.network is not None]
         n_trained = folds[0].train.n_samples
         return HeldOutResult(settings, both, targets, weights, losses, networks, n_trained)
 
-    def _problem(self, fold: Fold, settings: TrainingSettings) -> Problem:
+    def _add_problem(self, fold: Fold, settings: TrainingSettings) -> None:
+        """Make the problem of some settings in a fold, if it is not there."""
         key = (settings.teacher, settings.scaling)
-        if key not in fold.problems:
-            column = (settings.teacher, "column")
-            if column not in fold.problems:
-                fold.problems[column] = self._make_problem(fold.train, settings.teacher)
-            problem = fold.problems[column]
-            fold.problems[key] = _scaled_problem(problem, fold.train, settings)
-        return fold.problems[key]
+        if key in fold.problems:
+            return
+        column = (settings.teacher, "column")
+        if column not in fold.problems:
+            fold.problems[column] = self._make_problem(fold.train, settings.teacher)
+        fold.problems[key] = _scaled_problem(fold.problems[column], fold.train, settings)
 
     def _make_problem(self, task: Task, teacher: str) -> Problem:
         """Rows with the targets of a teacher, with inputs scaled one by one."""
         rng = np.random.default_rng([self._seed, 1])
         if teacher == "labels":
             return labels_problem(task)
+        task = task.evenly_spaced(policy.DISTILLED_ROWS)
         return distilled_problem(task, self._options.fit_teachers[teacher](task, rng), rng)
-
-    def _train(
-        self,
-        task: Task,
-        problem: Problem,
-        settings: TrainingSettings,
-        n_steps: int,
-        held_out: Task | None = None,
-        on_progress: Callable[[float, float], None] | None = None,
-        start: TrainableNetwork | None = None,
-        number: int = 0,
-    ) -> TrainableNetwork:
-        rng = np.random.default_rng([self._seed, 2, settings.draw, number])
-        stop = None
-        if held_out is not None:
-            inputs = scaled_inputs(held_out, settings)
-            stop = lambda network: held_out.loss(task.bounded(network.scores(inputs)))  # noqa: E731
-        return train_network(
-            problem, settings, task.budget, task.usable, task.constant_scores(), n_steps, rng,
-            held_out_loss=stop, on_progress=on_progress, start=start,
-        )  # fmt: skip
 
     def _train_on_all(
         self, settings: TrainingSettings, best: HeldOutResult | None
@@ -318,46 +304,44 @@ class Search:
         with the least loss is taken: on the held-out part, or else on the training rows, as all
         have the same size and penalty.
         """
-        task, held_out = self._task, self._held_out
-        problem = _scaled_problem(self._make_problem(task, settings.teacher), task, settings)
+        task, held_out, store = self._task, self._held_out, self._options.store
         n_steps = self._n_steps(settings, task.n_samples, self._options.effort)
         resumed = best.networks if best is not None else []
         n_new = self._n_starts(settings, task.n_samples, policy.LAST_STARTS)
         starts = [*enumerate([None] * n_new), *((0, network) for network in resumed)]
+        kept = [
+            None if store is None else KeptTraining(store, f"start_{i}") for i in range(len(starts))
+        ]
+        networks = [None if one is None else one.finished_network() for one in kept]
+        if any(network is None for network in networks):
+            problem = _scaled_problem(self._make_problem(task, settings.teacher), task, settings)
 
         def progress(share: float, loss: float) -> None:
             self._say(f"{share:4.0%} of training, loss {loss:.5g}")
 
-        def run(job: tuple[int, TrainableNetwork | None]) -> TrainableNetwork:
-            number, start = job
+        def run(index: int) -> TrainableNetwork:
+            known = networks[index]
+            if known is not None:
+                return known
+            number, start = starts[index]
             told = progress if start is None and number == 0 else None
-            return self._train(task, problem, settings, n_steps, held_out, told, start, number)
+            return train_start(
+                task, problem, settings, n_steps, self._seed, held_out=held_out,
+                on_progress=told, start=start, number=number, kept=kept[index],
+            )  # fmt: skip
 
-        networks = map_in_order(run, starts, self._options.n_threads)
-        judge = task if held_out is None else held_out
-        return self._best_of(networks, task, judge, settings)
+        found = map_in_order(run, range(len(starts)), self._options.n_threads)
+        if len(found) == 1:
+            return found[0]
+        losses = losses_of(found, task, task if held_out is None else held_out, settings)
+        self._say(f"losses of {len(found)} starts: " + ", ".join(f"{x:.4f}" for x in losses))
+        return found[least(losses)]
 
     def _n_starts(self, settings: TrainingSettings, n_rows: int, limits: tuple[float, int]) -> int:
         """Count the starts of one training that there is work for."""
         work = work_of(settings, self._task.budget, self._n_usable, n_rows)
         per_row, most = limits
         return int(np.clip(per_row * n_rows / (policy.TRAINING_OVERHEAD + work), 1, most))
-
-    def _best_of(
-        self,
-        networks: Sequence[TrainableNetwork],
-        task: Task,
-        judge: Task,
-        settings: TrainingSettings,
-    ) -> TrainableNetwork:
-        """Network, of those trained on a task, with the least loss on the rows of a judge."""
-        if len(networks) == 1:
-            return networks[0]
-        rows = _evenly_spaced(judge)
-        inputs = scaled_inputs(rows, settings)
-        losses = [rows.loss(task.bounded(network.scores(inputs))) for network in networks]
-        self._say(f"losses of {len(networks)} starts: " + ", ".join(f"{x:.4f}" for x in losses))
-        return networks[int(np.argmin(np.nan_to_num(losses, nan=np.inf)))]
 
     def _say(self, line: str) -> None:
         if self._options.report is not None:
@@ -374,10 +358,4 @@ def _efforts_of_brackets(effort: float) -> list[float]:
 def _scaled_problem(problem: Problem, task: Task, settings: TrainingSettings) -> Problem:
     """Problem with the inputs scaled as the settings say."""
     factors = task.input_factors.get(settings.scaling)
-    return problem if factors is None else replace(problem, X=problem.X * factors)
-
-
-def _evenly_spaced(task: Task) -> Task:
-    """Rows on which trained networks are compared."""
-    n = min(task.n_samples, policy.SEARCH_ROWS)
-    return task.rows(np.linspace(0, task.n_samples - 1, n).astype(np.int64))
+    return problem if factors is None else replace(problem, X=multiplied(problem.X, factors))

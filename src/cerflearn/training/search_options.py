@@ -7,18 +7,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cerflearn._typing import Float64Array
+from cerflearn._typing import StateStore
 from cerflearn.training.distillation import TeacherFunction, fit_kernel_teacher
 from cerflearn.training.held_out import HeldOutResult
 from cerflearn.training.network import TrainableNetwork
 from cerflearn.training.settings import SettingsRequest, TrainingSettings
 from cerflearn.training.task import Task
+from cerflearn.training.trials import MapTrials, Rescore
 
 FitTeacher = Callable[[Task, np.random.Generator], TeacherFunction]
 """Fits a teacher to a task."""
-
-Rescore = Callable[[TrainableNetwork, TrainingSettings, Task, Task], Float64Array]
-"""Scores of the second task's rows by a head fitted to the first's."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +41,10 @@ class SearchOptions:
         Called with lines that say what is done.
     n_threads : int
         Threads; the bits of the result do not depend on their number.
+    map_trials : callable or None
+        Runs the trainings that are compared elsewhere, with the same bits. None: on threads.
+    store : StateStore or None
+        Where states are kept, from which the same search goes on.
     """
 
     request: SettingsRequest
@@ -54,6 +56,8 @@ class SearchOptions:
     rescore: Rescore | None = None
     report: Callable[[str], None] | None = None
     n_threads: int = 1
+    map_trials: MapTrials | None = None
+    store: StateStore | None = None
 
 
 @dataclass(frozen=True, eq=False)

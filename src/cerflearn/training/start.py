@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cerflearn._typing import BoolArray, Float64Array
+from cerflearn.linalg.row_slices import row_slices
+from cerflearn.training.inputs import Inputs
 from cerflearn.training.network import (
     TABLE_END,
     Float32Array,
@@ -87,8 +89,7 @@ def draw_network(
         means=np.zeros(n_components, dtype=np.float32),
         variances=np.ones(n_components, dtype=np.float32),
     )
-    rows = np.linspace(0, problem.n_rows - 1, min(problem.n_rows, MOMENT_ROWS)).astype(np.int64)
-    set_moments(network, problem.X[rows], problem.weights[rows])
+    set_moments(network, problem.X, problem.weights, MOMENT_ROWS)
     if settings.gamma is None:
         # Weights as small as those of unit projections: a step of Adam then turns them alike.
         parts = network.parts()
@@ -139,16 +140,33 @@ def _draw_heads(
     return scales, rng.uniform(0.0, 2.0 * np.pi, size=K), heads
 
 
-def set_moments(network: TrainableNetwork, X: Float32Array, weights: Float32Array) -> None:
+def set_moments(
+    network: TrainableNetwork, X: Inputs, weights: Float32Array, n_rows: int | None = None
+) -> None:
     """Set mean and variance of the projections to those over weighted rows, clamped.
 
     Values beyond the span of a table, in units of the deviation that is sought, count as its ends:
     few outliers must not squeeze all other rows into few bins.
+
+    Parameters
+    ----------
+    network : TrainableNetwork
+        Whose moments are set.
+    X : ndarray or LazyInputs of shape (n_samples, n_features), float32
+        The rows.
+    weights : ndarray of shape (n_samples,), float32
+        Of the rows.
+    n_rows : int, optional
+        Rows to use at most, evenly spaced; None: all.
     """
     if network.n_components == 0:
         return
+    n = len(X) if n_rows is None else min(len(X), n_rows)
+    rows = np.linspace(0, len(X) - 1, n).astype(np.int64)
+    weights = weights[rows]
     share = weights.astype(np.float64) / float(weights.sum(dtype=np.float64))
-    z = network.projections(X).astype(np.float64)
+    slices = row_slices(n, network.n_features)
+    z = np.concatenate([network.projections(X[rows[s]]) for s in slices], dtype=np.float64)
     mean: Float64Array = share @ z
     bound: Float64Array = np.full(z.shape[1], np.inf)
     variance: Float64Array = np.zeros(z.shape[1])

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cerflearn._typing import BoolArray, Float64Array, FloatArray, IntArray
-from cerflearn.training.network import Float32Array, Int32Array
+from cerflearn.linalg.row_slices import row_slices
+from cerflearn.training.inputs import (
+    Inputs,
+    LazyInputs,
+    column_deviations,
+    multiplied,
+    part_of,
+)
+from cerflearn.training.network import Float32Array
 from cerflearn.training.pruning import Budget
 from cerflearn.training.scores import LOSSES, TargetKind, score_bounds
 from cerflearn.training.settings import TrainingSettings
 
 GRID_ROWS = 2**16
 """Rows of a block of the fixed grid: rows are merged, sorted and stratified within a block only."""
-
-_SHUFFLED_BLOCKS = 4  # whose rows are mixed: what is in memory at once when data are larger
 
 NATIVE_LOSSES: dict[TargetKind, str] = {
     "binary": "logistic",
@@ -30,14 +36,52 @@ NATIVE_LOSSES: dict[TargetKind, str] = {
 
 
 @dataclass(frozen=True, eq=False)
+class OneHotRows:
+    """One-hot classes that are written out when rows are asked for: a number a row is stored.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_rows,), int
+        Numbers of the classes, from 0.
+    n_classes : int
+        Number of classes.
+    """
+
+    codes: NDArray[Any]
+    n_classes: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and classes."""
+        return len(self.codes), self.n_classes
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: Any) -> Float64Array:
+        codes = self.codes[rows]
+        found = np.zeros((len(codes), self.n_classes))
+        found[np.arange(len(codes)), codes] = 1.0
+        return found
+
+    def part(self, rows: Any) -> OneHotRows:
+        """Classes of some rows, not written out."""
+        return OneHotRows(self.codes[rows], self.n_classes)
+
+
+Targets: TypeAlias = Float64Array | OneHotRows
+"""Targets (n_rows, n_scores) of a task."""
+
+
+@dataclass(frozen=True, eq=False)
 class Task:
     """Training rows with their targets, and the budget.
 
     Attributes
     ----------
-    X : ndarray of shape (n_samples, n_features), float32
+    X : ndarray or LazyInputs of shape (n_samples, n_features), float32
         Inputs of mean 0 and, unless they are to stay as they are, deviation 1.
-    targets : ndarray of shape (n_samples, n_scores)
+    targets : ndarray or OneHotRows of shape (n_samples, n_scores)
         One-hot classes (one column for two classes), 0 and 1 for each label, or standardised
         numbers.
     weights : ndarray of shape (n_samples,)
@@ -52,16 +96,19 @@ class Task:
         Inputs that vary.
     input_factors : dict of ndarray of shape (n_features,), float32
         Factors of the inputs for other scalings, by their names.
+    blocks : ndarray of shape (n_blocks + 1,), int64, or None
+        Where the rows of each block of the grid begin, and the end; None: blocks are full.
     """
 
-    X: Float32Array
-    targets: Float64Array
+    X: Inputs
+    targets: Targets
     weights: Float64Array
     strata: IntArray
     kind: TargetKind
     budget: Budget
     usable: BoolArray
     input_factors: dict[str, Float32Array]
+    blocks: IntArray | None = None
 
     @property
     def n_samples(self) -> int:
@@ -81,22 +128,36 @@ class Task:
     @property
     def targets_vary(self) -> bool:
         """Whether targets differ between rows."""
-        return bool((self.targets != self.targets[0]).any())
+        first = self.targets[:1]
+        return any((self.targets[part] != first).any() for part in row_slices(*self.targets.shape))
 
     def rows(self, index: Any) -> Task:
-        """Task of some rows."""
-        weights = self.weights[index]
+        """Task of some rows: a mask, or numbers in ascending order."""
+        weights, targets = self.weights[index], self.targets
+        X = part_of(self.X, index)
+        if isinstance(targets, OneHotRows) and isinstance(X, LazyInputs):
+            chosen: Targets = targets.part(index)
+        else:
+            chosen = targets[index]
         return replace(
             self,
-            X=np.ascontiguousarray(self.X[index]),
-            targets=self.targets[index],
+            X=X,
+            targets=chosen,
             weights=weights / weights.sum(),
             strata=self.strata[index],
+            blocks=_blocks_of_part(self.blocks, index),
         )
+
+    def evenly_spaced(self, most: int) -> Task:
+        """Task of at most so many rows, evenly spaced."""
+        if self.n_samples <= most:
+            return self
+        return self.rows(np.linspace(0, self.n_samples - 1, most).astype(np.int64))
 
     def constant_scores(self) -> Float64Array:
         """Scores (n_scores,) that are right on average: means, or log-odds of the classes."""
-        mean = self.weights @ self.targets
+        slices = row_slices(*self.targets.shape)
+        mean = sum((self.weights[part] @ self.targets[part] for part in slices), np.zeros(1))
         if not self.classifies:
             return np.asarray(mean)
         least = 1.0 / (2.0 * self.n_samples)  # a class that is absent keeps a finite score
@@ -107,11 +168,20 @@ class Task:
     def bounded(self, scores: FloatArray) -> Float64Array:
         """Scores as they are predicted by a network trained on this task: numbers are bounded."""
         found = scores.astype(np.float64)
-        return found if self.classifies else found.clip(*score_bounds(self.targets))
+        return found if self.classifies else found.clip(*score_bounds(self.targets[:]))
 
     def loss(self, scores: Float64Array) -> float:
         """Mean loss of scores of these rows."""
-        return LOSSES[self.kind](scores, self.targets, self.weights)[0]
+        return LOSSES[self.kind](scores, self.targets[:], self.weights)[0]
+
+
+def _blocks_of_part(blocks: IntArray | None, index: Any) -> IntArray | None:
+    """Where the rows of each block begin among some of them, and the end."""
+    if blocks is None:
+        return None
+    index = np.asarray(index)
+    numbers = np.flatnonzero(index) if index.dtype == np.bool_ else index
+    return np.unique(np.searchsorted(numbers, blocks))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,42 +190,76 @@ class Problem:
 
     Attributes
     ----------
-    X : ndarray of shape (n_rows, n_features), float32
+    X : ndarray or LazyInputs of shape (n_rows, n_features), float32
         Inputs.
-    targets : ndarray of shape (n_rows, n_scores), float32
+    targets : ndarray, float32, or OneHotRows of shape (n_rows, n_scores)
         Of the scores.
     weights : ndarray of shape (n_rows,), float32
         Of the rows, of mean one.
     loss : {"squared", "logistic", "softmax"}
         Of the scores.
+    blocks : ndarray of shape (n_blocks + 1,), int64, or None
+        See :class:`Task`.
     """
 
-    X: Float32Array
-    targets: Float32Array
+    X: Inputs
+    targets: Float32Array | OneHotRows
     weights: Float32Array
     loss: str
+    blocks: IntArray | None = None
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.X)
 
+    @cached_property
+    def input_deviations(self) -> Float32Array:
+        """Standard deviation (n_features,) of each input."""
+        return column_deviations(self.X)
 
-def scaled_inputs(task: Task, settings: TrainingSettings) -> Float32Array:
+    def grid(self) -> IntArray:
+        """Where each block of rows begins, and the end."""
+        if self.blocks is not None:
+            return self.blocks
+        return np.append(np.arange(0, self.n_rows, GRID_ROWS), self.n_rows)
+
+    def dense_targets(self, rows: Any) -> Float32Array:
+        """Targets of some rows as an array."""
+        return np.ascontiguousarray(self.targets[rows], dtype=np.float32)
+
+    def load(self, rows: IntArray) -> Problem:
+        """Problem of some rows that are read into memory."""
+        assert isinstance(self.X, LazyInputs)
+        X, targets = self.X.load(rows), self.dense_targets(rows)
+        return Problem(X, targets, self.weights[rows], self.loss)
+
+
+def scaled_inputs(task: Task, settings: TrainingSettings) -> Inputs:
     """Return the inputs of a task, scaled as the settings say."""
-    factors = task.input_factors.get(settings.scaling)
-    return task.X if factors is None else task.X * factors
+    return multiplied(task.X, task.input_factors.get(settings.scaling))
 
 
 def problem_of(
-    kind: TargetKind, X: Float32Array, targets: Float64Array, weights: Float64Array
+    kind: TargetKind,
+    X: Inputs,
+    targets: Targets,
+    weights: Float64Array,
+    blocks: IntArray | None = None,
 ) -> Problem:
     """Problem of given rows; weights need not sum to anything."""
+    lazy = isinstance(X, LazyInputs)
+    numbers: Float32Array | OneHotRows
+    if lazy and isinstance(targets, OneHotRows):
+        numbers = targets
+    else:
+        numbers = np.ascontiguousarray(targets[:], dtype=np.float32)
     return Problem(
-        np.ascontiguousarray(X, dtype=np.float32),
-        np.ascontiguousarray(targets, dtype=np.float32),
+        X if lazy else np.ascontiguousarray(X, dtype=np.float32),
+        numbers,
         (weights * (len(weights) / weights.sum())).astype(np.float32),
         NATIVE_LOSSES[kind],
+        blocks,
     )
 
 
@@ -199,41 +303,3 @@ def parts_of_rows(strata: IntArray, n_parts: int, seed: int) -> IntArray:
         order = np.lexsort((hashes[block], strata[block]))
         parts[start + order] = np.arange(len(order)) % n_parts
     return parts
-
-
-def batches_of_rows(
-    n_rows: int, batch_size: int, n_steps: int, rng: np.random.Generator
-) -> Int32Array:
-    """Rows (n_steps, batch_size) of each step: a shuffle of two levels, round by round.
-
-    In a round all rows are seen once, but for the last ones that do not fill a batch: blocks of
-    the grid in random order, and the rows of a few blocks at a time in random order.
-    """
-    if n_rows <= GRID_ROWS:  # all rounds at once
-        n_rounds = -(-n_steps // (n_rows // batch_size))
-        rounds = np.broadcast_to(np.arange(n_rows, dtype=np.int32), (n_rounds, n_rows))
-        whole = rng.permuted(rounds, axis=1)[:, : n_rows // batch_size * batch_size]
-        return np.ascontiguousarray(whole.reshape(-1, batch_size)[:n_steps], dtype=np.int32)
-    found = np.empty((n_steps, batch_size), dtype=np.int32)
-    done = 0
-    while done < n_steps:
-        for rows in _shuffled(n_rows, rng):
-            whole = rows[: len(rows) // batch_size * batch_size].reshape(-1, batch_size)
-            taken = whole[: n_steps - done]
-            found[done : done + len(taken)] = taken
-            done += len(taken)
-            if done == n_steps:
-                break
-    return found
-
-
-def _shuffled(n_rows: int, rng: np.random.Generator) -> Iterator[IntArray]:
-    """Rows of a few blocks at a time, shuffled."""
-    starts = rng.permutation(np.arange(0, n_rows, GRID_ROWS))
-    # A block of few rows goes with others: alone it might not fill a batch.
-    for first in range(0, len(starts), _SHUFFLED_BLOCKS):
-        blocks = [
-            np.arange(start, min(start + GRID_ROWS, n_rows))
-            for start in starts[first : first + _SHUFFLED_BLOCKS]
-        ]
-        yield rng.permutation(np.concatenate(blocks))

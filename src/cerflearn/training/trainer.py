@@ -9,16 +9,24 @@ import numpy as np
 
 from cerflearn._typing import BoolArray, Float64Array
 from cerflearn.training import policy
+from cerflearn.training.mini_batches import MiniBatches
 from cerflearn.training.network import Float32Array, TrainableNetwork
 from cerflearn.training.pruning import Budget, prune
+from cerflearn.training.saved_training import (
+    KeptTraining,
+    TrainingProgress,
+    generator_text,
+    set_generator,
+)
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.start import draw_network, set_moments
-from cerflearn.training.task import Problem, batches_of_rows
+from cerflearn.training.task import Problem
 
 IMPORTANCE_ROWS = 512
 """Rows over which importances are measured."""
 
-_LAST_MOMENT_ROWS = 2**16  # over which moments of projections are measured at the end
+_LAST_MOMENT_ROWS = 2**16  # over which moments of projections are measured at the end, at most
+_LAST_MOMENT_ENTRIES = 2**24  # projections of these rows, at most
 _WARM_UP = 0.02  # share of the steps
 
 
@@ -34,6 +42,8 @@ def train_network(
     held_out_loss: Callable[[TrainableNetwork], float] | None = None,
     on_progress: Callable[[float, float], None] | None = None,
     start: TrainableNetwork | None = None,
+    resumed_rate: float = policy.RESUMED_RATE,
+    kept: KeptTraining | None = None,
 ) -> TrainableNetwork:
     """Train a network within a budget.
 
@@ -61,40 +71,47 @@ def train_network(
     start : TrainableNetwork, optional
         Network within the budget that is trained on, for fewer steps and at a lower rate. None: one
         is drawn, and pruned.
+    resumed_rate : float
+        Share of the rate at which it is trained on.
+    kept : KeptTraining, optional
+        Goes on from the progress that is kept there, and keeps it.
 
     Returns
     -------
     TrainableNetwork
         Moments of its projections are those of the training rows.
     """
+    progress = None if kept is None else kept.load()
+    if progress is not None and progress.finished:
+        return progress.network
     rate, budget = policy.LEARNING_RATE, budget.within(settings.macs)
-    if start is None:
-        network = draw_network(problem, settings, budget, usable, bias, rng)
+    if start is not None:
+        rate, n_steps = resumed_rate * rate, max(1, round(policy.RESUMED_STEPS * n_steps))
+    if progress is None:
+        network = start.restarted() if start is not None else None
+        if network is None:
+            network = draw_network(problem, settings, budget, usable, bias, rng)
+        n_start = _operations_at_start(network, settings, budget)
+        progress = TrainingProgress(network, n_start, generator_text(rng))
     else:
-        network, rate = start.restarted(), policy.RESUMED_RATE * rate
-        n_steps = max(1, round(policy.RESUMED_STEPS * n_steps))
+        set_generator(rng, progress.generator)
     run = _Steps(problem, settings, n_steps, rate, rng)
-    sample, deviations = run.importance_rows(), input_deviations(problem.X)
+    run.train(progress, budget, held_out_loss, on_progress, kept)
+    progress.finished = True
+    if kept is not None:
+        kept.save(progress)
+    return progress.network
+
+
+def _operations_at_start(
+    network: TrainableNetwork, settings: TrainingSettings, budget: Budget
+) -> int:
+    """Operations of a network; more than the budget has if it has too many bytes."""
     counts = len(network.inputs), network.n_components, len(network.linear_inputs)
     n_start = budget.operations(*counts)
-    if not budget.admits(budget.macs, *counts, settings.n_bins):
-        n_start = max(n_start, budget.macs + 1)  # too many bytes: pruned at least once
-    marks, costs = pruning_schedule(n_start, budget.macs, n_steps)
-    begin = 0
-    for end, macs in zip(marks, costs, strict=True):
-        loss = run.steps(network, begin, end)
-        network = prune(network, sample, deviations, macs, budget, settings.n_bins)
-        begin = end
-        if on_progress is not None:
-            on_progress(end / n_steps, loss)
-    if held_out_loss is None:
-        loss = run.steps(network, begin, n_steps)
-        run.finish(network)
-    else:
-        network, loss = run.steps_with_checks(network, begin, held_out_loss)
-    if on_progress is not None:
-        on_progress(1.0, loss)
-    return network
+    if budget.admits(budget.macs, *counts, settings.n_bins):
+        return n_start
+    return max(n_start, budget.macs + 1)  # pruned at least once
 
 
 def pruning_schedule(n_start: int, n_end: int, n_steps: int) -> tuple[list[int], list[int]]:
@@ -129,12 +146,44 @@ class _Steps:
         rate: float,
         rng: np.random.Generator,
     ) -> None:
-        self._problem, self._n_steps = problem, n_steps
+        self._problem, self._settings, self._n_steps = problem, settings, n_steps
         size = min(policy.BATCH_SIZE, problem.n_rows)
-        self._order = batches_of_rows(problem.n_rows, size, n_steps, rng)
+        self._batches = MiniBatches(problem, size, n_steps, rng)
         self._rates = learning_rates(n_steps, rate)
         self._penalties = penalties_of(settings, problem.n_rows)
         self._moment_rate = min(1.0, size / min(problem.n_rows, policy.MOMENT_HORIZON))
+
+    def train(
+        self,
+        progress: TrainingProgress,
+        budget: Budget,
+        held_out_loss: Callable[[TrainableNetwork], float] | None,
+        on_progress: Callable[[float, float], None] | None,
+        kept: KeptTraining | None,
+    ) -> None:
+        """Run the steps that are left, see :func:`train_network`."""
+        told = on_progress or _say_nothing
+        sample, deviations = self.importance_rows(), self._problem.input_deviations
+        marks, costs = pruning_schedule(progress.n_start, budget.macs, self._n_steps)
+        done, begin = progress.n_pruned, 0
+        if done:
+            begin = marks[done - 1]
+            if progress.n_checked == 0:
+                self._batches.skip(begin)
+        for end, macs in list(zip(marks, costs, strict=True))[done:]:
+            loss = self.steps(progress.network, begin, end)
+            n_bins = self._settings.n_bins
+            progress.network = prune(progress.network, sample, deviations, macs, budget, n_bins)
+            progress.n_pruned, begin = progress.n_pruned + 1, end
+            told(end / self._n_steps, loss)
+            if kept is not None:
+                kept.save(progress)
+        if held_out_loss is None:
+            loss = self.steps(progress.network, begin, self._n_steps)
+            self.finish(progress.network)
+        else:
+            loss = self._steps_with_checks(progress, begin, held_out_loss, kept)
+        told(1.0, loss)
 
     def importance_rows(self) -> Float32Array:
         """Evenly spaced rows over which importances are measured."""
@@ -143,51 +192,59 @@ class _Steps:
 
     def steps(self, network: TrainableNetwork, begin: int, end: int) -> float:
         """Run steps ``[begin, end)`` and return their mean loss."""
-        problem, native = self._problem, network.native()
-        loss = native.run_steps(
-            X=problem.X,
-            targets=problem.targets,
-            weights=problem.weights,
-            loss=problem.loss,
-            order=self._order[begin:end],
-            rates=self._rates[begin:end],
-            moment_rate=self._moment_rate,
-            second_decay=policy.SECOND_DECAY,
-            penalties=self._penalties,
-        )
+        native, total, done = network.native(), 0.0, begin
+        for rows in self._batches.take(end - begin):
+            n = len(rows.order)
+            loss = native.run_steps(
+                X=rows.X,
+                targets=rows.targets,
+                weights=rows.weights,
+                loss=self._problem.loss,
+                order=rows.order,
+                rates=self._rates[done : done + n],
+                moment_rate=self._moment_rate,
+                second_decay=policy.SECOND_DECAY,
+                penalties=self._penalties,
+            )
+            total, done = total + n * float(loss), done + n
         network.n_steps = native.n_steps
-        return float(loss)
+        return total / max(1, end - begin)
 
     def finish(self, network: TrainableNetwork) -> None:
         """Set moments of the projections to those of the training rows."""
-        problem = self._problem
-        n = problem.n_rows
-        rows = slice(None) if n <= _LAST_MOMENT_ROWS else np.linspace(0, n - 1, _LAST_MOMENT_ROWS)
-        index = rows if isinstance(rows, slice) else rows.astype(np.int64)
-        set_moments(network, problem.X[index], problem.weights[index])
+        most = _LAST_MOMENT_ENTRIES // max(1, network.n_components)
+        n_rows, problem = min(_LAST_MOMENT_ROWS, most), self._problem
+        set_moments(network, problem.X, problem.weights, n_rows)
 
-    def steps_with_checks(
+    def _steps_with_checks(
         self,
-        network: TrainableNetwork,
+        progress: TrainingProgress,
         begin: int,
         held_out_loss: Callable[[TrainableNetwork], float],
-    ) -> tuple[TrainableNetwork, float]:
-        """Run the last steps; the network with the least held-out loss, and the last loss."""
-        best, least, loss = None, np.inf, np.nan
+        kept: KeptTraining | None,
+    ) -> float:
+        """Run the last steps; leaves the network with the least held-out loss, and its last."""
+        seen, loss = progress.network, np.nan
         marks = np.linspace(begin, self._n_steps, policy.EARLY_STOPPING_CHECKS + 1).astype(int)
-        for first, last in pairwise(marks):
-            loss = self.steps(network, int(first), int(last))
-            seen = network.copy()
+        if progress.n_checked:
+            self._batches.skip(int(marks[progress.n_checked]))
+        for first, last in list(pairwise(marks))[progress.n_checked :]:
+            loss = self.steps(progress.network, int(first), int(last))
+            seen = progress.network.copy()
             self.finish(seen)
             value = held_out_loss(seen)
-            if value < least:
-                best, least = seen, value
-        return (seen if best is None else best), loss
+            if value < progress.least:
+                progress.best, progress.least = seen, value
+            progress.n_checked += 1
+            if kept is not None:
+                kept.save(progress)
+        # The last one where no loss was a number.
+        progress.network = seen if progress.best is None else progress.best
+        return loss
 
 
-def input_deviations(X: Float32Array) -> Float32Array:
-    """Measure the standard deviation (n_features,) of each input."""
-    return np.asarray(X.std(axis=0, dtype=np.float64), dtype=np.float32)
+def _say_nothing(share: float, loss: float) -> None:
+    del share, loss
 
 
 def learning_rates(n_steps: int, rate: float) -> Float32Array:

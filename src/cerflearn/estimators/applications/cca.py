@@ -32,7 +32,8 @@ from cerflearn.estimators.applications.inner_map import (
 )
 from cerflearn.estimators.block_output import BlockTransforms
 from cerflearn.estimators.cost import counted_cost
-from cerflearn.estimators.dask_rows import DaskRows
+from cerflearn.estimators.dask_rows import ClusterRows
+from cerflearn.estimators.engine_choice import EngineName, check_engine, engine_threads
 from cerflearn.estimators.input import (
     check_has_columns,
     check_n_jobs,
@@ -180,7 +181,7 @@ class RandomizedKernelCCA(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: MatrixLike = None) -> Self:
+    def fit(self, X: MatrixLike, y: MatrixLike = None, *, engine: EngineName | None = None) -> Self:
         """Fit both maps, stream the moments of their features, and solve.
 
         Parameters
@@ -190,6 +191,10 @@ class RandomizedKernelCCA(
         y : {array-like, sparse matrix} of shape (n_samples, n_features_y) or (n_samples,)
             Second view of the same samples, in the same order, or a source of it; left out if X is
             a source with targets, which are then the second view.
+        engine : {"serial", "threads", "dask"}, default=None
+            Where sums over rows are computed. None: on ``n_jobs`` threads, or where a Dask
+            collection is. ``"dask"``: on the workers of the active ``Client``, who open the source
+            or file X themselves. ``"threads"``: on ``n_jobs`` threads, or all cores. Same bits.
 
         Returns
         -------
@@ -197,10 +202,11 @@ class RandomizedKernelCCA(
             The fitted estimator.
         """
         self._check_parameters()
+        check_engine(engine, X, self.n_jobs)
         rng = make_generator(self.random_state)
         self.__dict__.pop("x_components_", None)
-        X, y = open_rows(X, y)
-        y, _ = open_rows(y)
+        X, y = open_rows(X, y, engine)
+        y, _ = open_rows(y, engine=engine)
         X = read_data(self, X, reset=True)
         Y = y if isinstance(y, StreamedRows) else self._read_second(y)
         with validation_hints():
@@ -210,7 +216,7 @@ class RandomizedKernelCCA(
         self.feature_map_ = fit_inner_map(self.feature_map, X, None, rng)
         second = self.feature_map if self.y_feature_map is None else self.y_feature_map
         self.y_feature_map_ = fit_inner_map(second, Y, None, rng)
-        self._solve(self._stream(X, Y))
+        self._solve(self._stream(X, Y, engine_threads(engine, self.n_jobs, X.shape[0])))
         return self
 
     def transform(self, X: MatrixLike, y: MatrixLike = None) -> Any:
@@ -298,7 +304,7 @@ class RandomizedKernelCCA(
             if not varying_inputs(view).any():
                 raise ValueError(f"{name} is constant, all its rows are equal: nothing correlates.")
 
-    def _stream(self, X: Any, Y: Any) -> CrossMoments:
+    def _stream(self, X: Any, Y: Any, n_threads: int) -> CrossMoments:
         """Moments of the features of both views, in one pass over blocks of rows."""
 
         def compute(start: int, stop: int) -> tuple[Float64Array, Float64Array]:
@@ -306,10 +312,10 @@ class RandomizedKernelCCA(
             return first, inner_features(self.y_feature_map_, Y[start:stop])
 
         source: BlockSource = ComputedSource(compute, int(X.shape[0]))
-        if isinstance(X, DaskRows):
+        if isinstance(X, ClusterRows):
             views = TwoViews(self.feature_map_, self.y_feature_map_)
-            source = X.block_source(views, Y[:] if isinstance(Y, StreamedRows) else Y)
-        engine = make_engine(source, thread_count(self.n_jobs, X.shape[0]))
+            source = X.block_source(views, Y)
+        engine = make_engine(source, n_threads)
         moments = engine.map_reduce(cross_moments_block, True)
         check_moments(moments)
         return moments

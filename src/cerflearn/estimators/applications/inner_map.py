@@ -17,7 +17,7 @@ from cerflearn._typing import Float64Array, FloatArray
 from cerflearn._validation import Whole, invalid
 from cerflearn.engine.blocks import BLOCK_ROWS, ComputedSource
 from cerflearn.engine.engines import Engine, make_engine, one_thread_blas
-from cerflearn.estimators.dask_rows import DaskRows
+from cerflearn.estimators.dask_rows import ClusterRows
 from cerflearn.estimators.input import refuse_streamed, to_dense
 from cerflearn.estimators.maps.masked import MaskedFourierFeatures
 from cerflearn.estimators.maps.random_feature_map import RandomFeatureMap
@@ -179,7 +179,7 @@ class RowFeatures:
 def feature_engine(fitted: Any, X: Any, n_threads: int, *, with_inputs: bool) -> Engine:
     """Engine over blocks of features (b, n_outputs) and inputs (b, n_features or 0)."""
     features = RowFeatures(fitted, with_inputs)
-    if isinstance(X, DaskRows):
+    if isinstance(X, ClusterRows):
         return make_engine(X.block_source(features, None))
 
     def compute(start: int, stop: int) -> tuple[Float64Array, Float64Array]:

@@ -42,6 +42,7 @@ from cerflearn.estimators.block_output import BlockTransforms
 from cerflearn.estimators.components import CodeTargets
 from cerflearn.estimators.cost import counted_cost
 from cerflearn.estimators.encoder import Encoder
+from cerflearn.estimators.engine_choice import EngineName, check_engine, engine_threads
 from cerflearn.estimators.input import (
     TrainingData,
     is_streamed,
@@ -56,10 +57,8 @@ from cerflearn.linalg.moments import CrossMoments
 from cerflearn.linalg.principal import principal_axes
 from cerflearn.linalg.ridge import ridge_weights
 
-_PCA_ATTRIBUTES = (
-    "components_", "encoder_", "feature_map_", "mean_", "moments_", "inverse_weights_",
-    "inverse_mean_",
-)  # fmt: skip
+_PCA_ATTRIBUTES = ("components_", "encoder_", "feature_map_", "mean_", "moments_",
+                   "inverse_weights_", "inverse_mean_")  # fmt: skip
 
 
 class RandomizedKernelPCA(
@@ -219,16 +218,17 @@ class RandomizedKernelPCA(
         self.teacher = teacher
         self.verbose = verbose
 
-    def fit(self, X: MatrixLike, y: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, *, engine: EngineName | None = None) -> Self:
         """Fit the map, stream the moments of its features, and find their principal components.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data; memory maps are read block by block. Or a source of
-            :mod:`cerflearn.blocks`, or the path of an ``.npy`` file.
+            Training data; or a source of :mod:`cerflearn.blocks`, or the path of an ``.npy`` file.
         y : array-like, default=None
             Passed to ``fit`` of the map or teacher; not used otherwise.
+        engine : {"serial", "threads", "dask"}, default=None
+            Where sums over rows are computed, see :meth:`MaskedCERF.fit`. Not with ``macs``.
 
         Returns
         -------
@@ -236,17 +236,18 @@ class RandomizedKernelPCA(
             The fitted estimator.
         """
         self._check_parameters()
+        check_engine(engine, X, self.n_jobs, self.macs)
         rng = make_generator(self.random_state)
         # A fit that fails leaves an estimator that is not fitted, never half of an old one.
         for name in _PCA_ATTRIBUTES:
             self.__dict__.pop(name, None)
-        given, y = open_rows(X, y)
+        given, y = open_rows(X, y, engine)
         X = read_data(self, given, reset=True)
         check_reducible(X)
         if self.macs is None:
             self.feature_map_ = fit_inner_map(self.feature_map, X, y, rng)
             self._n_codes = n_codes_of(self.feature_map_, X, self.n_components)
-            self._solve(self._stream(X))
+            self._solve(self._stream(X, engine))
         else:
             self._train(TrainingData(X, given if hasattr(given, "columns") else X, y), rng)
         return self
@@ -347,10 +348,10 @@ class RandomizedKernelPCA(
         """Make what the codes of a network are to be."""
         return teacher_targets(self.teacher, data, self.n_components, rng, n_threads)
 
-    def _stream(self, X: Any) -> CrossMoments:
+    def _stream(self, X: Any, engine: EngineName | None = None) -> CrossMoments:
         """Moments of features and inputs of X."""
-        n_threads, inverse = thread_count(self.n_jobs, X.shape[0]), self.fit_inverse_transform
-        if inverse:
+        n_threads = engine_threads(engine, self.n_jobs, X.shape[0])
+        if inverse := self.fit_inverse_transform:
             check_regressed(X)
         return feature_moments(self.feature_map_, X, n_threads, with_inputs=bool(inverse))
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from cerflearn._typing import Float64Array, IntArray
+from cerflearn._typing import Float64Array, IntArray, StateStore
 from cerflearn._validation import (
     Constraint,
     NoEffect,
@@ -263,6 +263,8 @@ class Selection:
         Share of the teacher's energy that is left unexplained, of the other selectors.
     converged : bool
         False if CVEM ran out of stages.
+    stopped : bool
+        Whether a callback ended it.
     """
 
     ranking: IntArray
@@ -272,6 +274,7 @@ class Selection:
     lower_bounds: Float64Array | None = None
     errors: Float64Array | None = None
     converged: bool = True
+    stopped: bool = False
 
 
 class Selector(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -293,8 +296,17 @@ class Selector(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """Most stages that are reported."""
 
     @abstractmethod
-    def _select(self, rows: Rows, candidates: Candidates, report: Report) -> Selection:
-        """Rank the candidates, given teacher and learner in blocks; report each stage."""
+    def _select(
+        self,
+        rows: Rows,
+        candidates: Candidates,
+        report: Report,
+        store: StateStore | None = None,
+    ) -> Selection:
+        """Rank the candidates, given teacher and learner in blocks; report each stage.
+
+        A store keeps states on the way, and is gone on from where it has some.
+        """
 
 
 class StreamSelector(Selector):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from functools import partial
+from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -22,7 +24,6 @@ from cerflearn._validation import (
     invalid,
     make_generator,
 )
-from cerflearn.engine.blocks import BlockSource, CachedSource, ComputedSource
 from cerflearn.engine.engines import Engine, make_engine, one_thread_blas
 from cerflearn.estimators.cerf.callbacks import (
     CallbackSupport,
@@ -31,30 +32,23 @@ from cerflearn.estimators.cerf.callbacks import (
     with_callbacks,
 )
 from cerflearn.estimators.cerf.candidates import Candidates, Selection, Selector
-from cerflearn.estimators.cerf.embedding import Embedding
+from cerflearn.estimators.cerf.embedding import embedding_source
 from cerflearn.estimators.cerf.nnls_weights import weigh
+from cerflearn.estimators.cerf.saved_fit import (
+    check_checkpoint,
+    kept_selection,
+    open_checkpoint,
+)
 from cerflearn.estimators.cerf.selectors import make_selector
 from cerflearn.estimators.cerf.trained import is_trained
-from cerflearn.estimators.dask_rows import DaskRows
+from cerflearn.estimators.engine_choice import EngineName, check_engine, engine_threads
+from cerflearn.estimators.fingerprint import repeatable
 from cerflearn.estimators.gamma import resolve_law
-from cerflearn.estimators.input import (
-    NO_ROWS,
-    TrainingData,
-    open_rows,
-    read_data,
-    varying_inputs,
-)
+from cerflearn.estimators.input import TrainingData, open_rows, read_data, varying_inputs
 from cerflearn.estimators.maps.random_feature_map import KERNEL_EFFECTS, RandomFeatureMap
-from cerflearn.estimators.streamed_rows import StreamedRows
-from cerflearn.estimators.teachers import (
-    LabelTeacher,
-    Teacher,
-    TeacherLike,
-    check_teacher,
-    make_teacher,
-    reads_target,
-)
+from cerflearn.estimators.teachers import TeacherLike, check_teacher, make_teacher, reads_target
 from cerflearn.features.base import FeatureMap, equal_amplitudes, outputs_of, projections_for
+from cerflearn.files.checkpoint import Checkpoint
 from cerflearn.learning.normalization import ConstantColumnsError
 
 DEFAULT_FRACTION = 0.4
@@ -62,9 +56,6 @@ DEFAULT_FRACTION = 0.4
 
 MOST_CANDIDATES = 2**14
 """Candidate columns of which one matrix of products takes 2 GiB."""
-
-STREAMED_CACHE_BYTES = 2**28
-"""Most memory of kept blocks where the rows themselves are not in memory: 256 MiB."""
 
 _MOST_COUNTED = 1e12  # candidates that an error counts
 _SMALLEST_ERROR = 1e-12  # its logarithm stands for that of a teacher explained in full
@@ -149,7 +140,14 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
     feature_proba_: Float64Array
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: MatrixLike, y: Any = None) -> Self:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: Any = None,
+        *,
+        checkpoint: str | PathLike[str] | None = None,
+        engine: EngineName | None = None,
+    ) -> Self:
         """Draw candidates and choose among them; ``selector="random"`` only draws.
 
         Parameters
@@ -158,6 +156,17 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
             Training data; or a source of :mod:`cerflearn.blocks`, or the path of an ``.npy`` file.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Read by ``teacher="labels"`` and by teachers that need it; otherwise not used.
+        checkpoint : str or path-like, default=None
+            Folder to keep the state of learning in, after each stage of ``"cvem"`` and
+            ``"shared"``, and after the passes over the rows and from time to time with
+            ``"greedy"``. The same call after a crash goes on from there, to the same bits, and
+            after the end returns at once. ``ValueError`` if the folder has the states of other
+            data, parameters, versions or another type of CPU; ``CerfFormatError`` if a file is
+            damaged. None: nothing is kept. See docs/large_data.md.
+        engine : {"serial", "threads", "dask"}, default=None
+            Where sums over rows are computed. None: on ``n_jobs`` threads, or where a Dask
+            collection is. ``"dask"``: on the workers of the active ``Client``, who open the source
+            or file X themselves. ``"threads"``: on ``n_jobs`` threads, or all cores. Same bits.
 
         Returns
         -------
@@ -165,10 +174,16 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
             The fitted estimator.
         """
         self._check_parameters()
+        check_engine(engine, X, self.n_jobs)
         selector = None if is_random(self.selector) else self._make_selector()
-        rng = make_generator(self.random_state)
+        if checkpoint is not None:
+            check_checkpoint(checkpoint, self, selector)
+        rng, store = make_generator(self.random_state), None
         self._forget()
-        data = self._read(X, y)
+        data = self._read(X, y, engine=engine)
+        if checkpoint is not None:
+            store = open_checkpoint(checkpoint, self, selector, data)
+            rng = repeatable(store, self.random_state, rng)
         reports = StageReports(self, X, y, 0 if selector is None else selector._n_reports)
         self.law_, self.gamma_ = resolve_law(self.kernel, self.gamma, data.X)
         if selector is None:
@@ -177,7 +192,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
             self.feature_proba_ = np.ones(self.feature_map_.n_outputs)
         else:
             with one_thread_blas():
-                self.feature_map_ = self._learn_map(selector, data, reports, rng)
+                self.feature_map_ = self._learn_map(selector, data, reports, rng, store)
         self._n_features_out = self.feature_map_.n_outputs
         reports.close()
         return self
@@ -206,15 +221,19 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
         data: TrainingData,
         reports: StageReports | NoReports,
         rng: np.random.Generator,
+        store: Checkpoint | None = None,
     ) -> FeatureMap:
         self._check_learnable(data)
         candidates = self._draw_candidates(data.X, rng)
         drawn = candidates.feature_map
         teacher = make_teacher(self.teacher, data, self.law_, drawn.n_outputs, drawn.paired, rng)
         source = embedding_source(data, teacher, drawn, int(selector.cache_bytes))
-        engine = make_engine(source, self._n_threads(data.n_samples))
+        engine = make_engine(source, self._threads_for(data))
+        select = partial(selector._select, engine, candidates, reports.stage, store)
         try:
-            selection = selector._select(engine, candidates, reports.stage)
+            selection = (
+                select() if store is None else kept_selection(store, source.block(0), select)
+            )
         except ConstantColumnsError as error:
             raise self._constant_error(error) from error
         projections, amplitudes = self._keep(engine, candidates, selection)
@@ -268,9 +287,15 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
                 stacklevel=2,
             )
 
-    def _read(self, X: MatrixLike, y: Any, *, reset: bool = True) -> TrainingData:
+    def _threads_for(self, data: TrainingData) -> int:
+        """Threads of a fit."""
+        return engine_threads(data.engine, self.n_jobs, data.n_samples)
+
+    def _read(
+        self, X: MatrixLike, y: Any, *, reset: bool = True, engine: EngineName | None = None
+    ) -> TrainingData:
         """Check X, and y where labels are the teacher; ``reset`` records names and width."""
-        X, y = open_rows(X, y)
+        X, y = open_rows(X, y, engine)
         needs_target = not is_random(self.selector) and reads_target(self.teacher)
         if needs_target and y is None:
             raise ValueError(
@@ -281,7 +306,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
             X, y = read_data(self, X, reset=reset, y=y)
         else:
             X = read_data(self, X, reset=reset)
-        return TrainingData(X, given if hasattr(given, "columns") else X, y)
+        return TrainingData(X, given if hasattr(given, "columns") else X, y, engine)
 
     def _check_learnable(self, data: TrainingData) -> None:
         """Refuse data from which nothing can be learned, before anything is drawn."""
@@ -347,38 +372,3 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
         tags = super().__sklearn_tags__()
         tags.target_tags.required = not is_random(self.selector) and reads_target(self.teacher)
         return tags
-
-
-def embedding_source(
-    data: TrainingData,
-    teacher: Teacher,
-    learner_map: FeatureMap,
-    cache_bytes: int,
-) -> BlockSource:
-    """Blocks of teacher (b, n_outputs) and learner (b, n_candidates), kept where they fit.
-
-    Parameters
-    ----------
-    data : TrainingData
-        The rows.
-    teacher : Teacher
-        What is imitated.
-    learner_map : FeatureMap
-        The candidates.
-    cache_bytes : int
-        Most memory of kept blocks; 0 computes them anew in every pass. Same bits either way. For
-        rows that are not in memory at most :data:`STREAMED_CACHE_BYTES`.
-    """
-    if isinstance(data.X, DaskRows):
-        y = data.y if isinstance(teacher, LabelTeacher) else None
-        return data.X.block_source(Embedding(teacher.on(NO_ROWS), learner_map), y)
-
-    if isinstance(data.X, StreamedRows):
-        cache_bytes = min(cache_bytes, STREAMED_CACHE_BYTES)
-
-    def compute(start: int, stop: int) -> tuple[Float64Array, Float64Array]:
-        learner = learner_map.transform_batch(data.dense(start, stop))
-        return teacher.rows(start, stop), learner
-
-    source = ComputedSource(compute, data.n_samples)
-    return CachedSource(source, cache_bytes) if cache_bytes > 0 else source

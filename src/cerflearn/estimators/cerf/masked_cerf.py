@@ -38,6 +38,7 @@ from cerflearn.estimators.teachers import TeacherLike
 from cerflearn.features.base import outputs_of
 from cerflearn.features.masked import MaskedMap
 from cerflearn.features.masked_sampler import MaskedSampler, MaskPlan
+from cerflearn.files.checkpoint import Checkpoint
 
 MOST_PER_CHOSEN_MASK = 2
 """Projections that share a mask to choose from: whole masks of 4 or more are chosen no better than
@@ -89,10 +90,8 @@ class MaskedCERF(StreamedFeatureMap):
         Consecutive inputs that a mask takes or leaves together; 8 or 16 makes single rows
         faster.
     features_per_mask : int or "auto", default="auto"
-        Projections that share a mask, for speed; MACs do not depend on it. ``"auto"``: 2, as
-        masks of more are chosen no better than at random (16 with ``selector="random"``, 1 with
-        ``"trained"``), or
-        fewer in small maps, so that the masks together can read every input.
+        Projections that share a mask, for speed; MACs do not depend on it. ``"auto"``: 2 (16 with
+        ``selector="random"``, 1 with ``"trained"``), or fewer, so that masks can read every input.
     n_candidates : int, default=None
         Columns to choose from, at least as many as outputs; whole pairs if ``paired``.
     selected_fraction : float, default=None
@@ -313,11 +312,12 @@ class MaskedCERF(StreamedFeatureMap):
         data: TrainingData,
         reports: StageReports | NoReports,
         rng: np.random.Generator,
+        store: Checkpoint | None = None,
     ) -> Any:
         if not isinstance(selector, Trained):
-            return super()._learn_map(selector, data, reports, rng)
+            return super()._learn_map(selector, data, reports, rng, store)
         self._check_learnable(data)
-        shape, n_threads = self._shape(data.X), self._n_threads(data.n_samples)
+        shape, n_threads = self._shape(data.X), self._threads_for(data)
         compares = isinstance(self.selector, str) and self.selector == "auto"
         # Maps are compared by as much of the teacher as their columns can explain.
         most = max(selector._most_targets, shape.n_outputs if compares else 0)
@@ -346,7 +346,7 @@ class MaskedCERF(StreamedFeatureMap):
     ) -> MaskedMap:
         name = type(self).__name__
         report = (lambda line: print(f"[{name}] {line}")) if self.verbose else None
-        options = {"n_threads": self._n_threads(data.n_samples), "report": report}
+        options = {"n_threads": self._threads_for(data), "report": report}
         found = train_map(selector, self._shape(data.X), data, targets, rng, options)
         self.teacher_coef_, self.teacher_intercept_ = found.coef, found.intercept
         self.errors_, self.n_iter_ = np.array([found.error]), 1

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from cerflearn._validation import Flag
+from cerflearn.estimators.cerf.cvem_selector import CVEM
 from cerflearn.estimators.cerf.learned import LearnedFeatureMap
-from cerflearn.estimators.cerf.selectors import CVEM
 
 MapT = TypeVar("MapT", bound=LearnedFeatureMap)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar, Literal
 
+from cerflearn._typing import StateStore
 from cerflearn._validation import Constraint, Whole
 from cerflearn.engine.blocks import CACHE_BYTES
 from cerflearn.estimators.cerf.candidates import (
@@ -98,8 +99,13 @@ class Shared(StreamSelector):
         """Most stages that are reported."""
         return int(self.max_stages)
 
-    def _select(self, rows: Rows, candidates: Candidates, report: Report) -> Selection:
-
+    def _select(
+        self,
+        rows: Rows,
+        candidates: Candidates,
+        report: Report,
+        store: StateStore | None = None,
+    ) -> Selection:
         def on_stage(stage: int, error: float) -> None:
             report(stage, UNEXPLAINED, error)  # not to be stopped: too many columns would be left
 
@@ -111,6 +117,7 @@ class Shared(StreamSelector):
             groups=candidates.column_groups,
             max_stages=int(self.max_stages),
             on_stage=on_stage,
+            store=store,
         )
         return Selection(shared.ranking, scale=shared.scale, errors=shared.errors)
 

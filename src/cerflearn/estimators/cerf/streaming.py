@@ -24,7 +24,8 @@ from cerflearn.estimators.cerf.candidates import (
     StreamSelector,
     keep_places,
 )
-from cerflearn.estimators.cerf.learned import LearnedFeatureMap, embedding_source
+from cerflearn.estimators.cerf.embedding import embedding_source
+from cerflearn.estimators.cerf.learned import LearnedFeatureMap
 from cerflearn.estimators.cerf.selectors import SELECTORS, make_selector
 from cerflearn.estimators.gamma import resolve_law
 from cerflearn.estimators.input import (
@@ -35,11 +36,10 @@ from cerflearn.estimators.input import (
     read_data,
 )
 from cerflearn.estimators.not_stored import NotStored
-from cerflearn.estimators.teachers import Teacher, make_teacher
+from cerflearn.estimators.teachers import Teacher, make_teacher, reads_no_target
 from cerflearn.features.base import equal_amplitudes, projections_for
 from cerflearn.features.blocked import BlockedMap
 from cerflearn.learning.normalization import ConstantColumnsError
-from cerflearn.spectral import SpectralLaw
 
 ROWS_PER_CANDIDATE = 2
 """Rows for each candidate column that a stream begins with: the cross matrix of teacher and
@@ -240,7 +240,7 @@ class StreamedFeatureMap(LearnedFeatureMap):
             data = self._read(X, y, reset=stream is None)
             if not isinstance(self.teacher, BaseEstimator):
                 data = replace(data, frame=data.X)  # never read: not to be kept
-            if _reads_no_target(self.teacher):
+            if reads_no_target(self.teacher):
                 data = replace(data, y=None)
             elif data.y is not None:
                 check_consistent_length(data.X, data.y)
@@ -342,11 +342,6 @@ class StreamedFeatureMap(LearnedFeatureMap):
         """Whether there is a map; where rows wait, an error says how many are missing."""
         self._raise_if_rows_wait()
         return "feature_map_" in self.__dict__
-
-
-def _reads_no_target(teacher: Any) -> bool:
-    """Whether a teacher never sees y; estimators are given it."""
-    return isinstance(teacher, SpectralLaw) or (isinstance(teacher, str) and teacher != "labels")
 
 
 def _is_same(old: Any, new: Any) -> bool:

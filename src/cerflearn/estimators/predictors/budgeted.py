@@ -33,7 +33,7 @@ from cerflearn.estimators.input import (
     read_data,
     thread_count,
 )
-from cerflearn.estimators.predictors.fitting import FittedNetwork
+from cerflearn.estimators.predictors.fitted_network import FittedNetwork
 from cerflearn.estimators.predictors.parameters import PREDICTOR_CONSTRAINTS, PREDICTOR_EFFECTS
 from cerflearn.estimators.predictors.report import input_names, report_lines
 from cerflearn.features.cost import Cost

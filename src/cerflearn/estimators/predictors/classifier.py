@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
-from cerflearn._typing import Float64Array, FloatArray, MatrixLike, RandomStateLike
+from cerflearn._typing import Float64Array, FloatArray, IntArray, MatrixLike, RandomStateLike
 from cerflearn._validation import Constraint, NoEffect, OneOf
-from cerflearn.engine.engines import one_thread_blas
-from cerflearn.estimators.block_output import in_blocks
-from cerflearn.estimators.input import open_rows, read_data, read_weights
-from cerflearn.estimators.predictors.budgeted import BudgetedPredictor
-from cerflearn.estimators.predictors.fitting import FittedNetwork, fit_network
+from cerflearn.estimators.engine_choice import EngineName
+from cerflearn.estimators.predictors.class_predictions import ClassPredictions
+from cerflearn.estimators.predictors.fit_place import FitPlace
+from cerflearn.estimators.predictors.fitted_network import FittedNetwork
+from cerflearn.estimators.predictors.fitting import fit_network
 from cerflearn.estimators.predictors.heads import (
     HEADS,
-    fit_head,
-    pair_votes,
+    fit_head_of,
     ridge_head_of,
     ridge_scores,
 )
+from cerflearn.estimators.predictors.online import OnlinePredictor
 from cerflearn.estimators.predictors.parameters import PREDICTOR_CONSTRAINTS, PREDICTOR_EFFECTS
-from cerflearn.estimators.predictors.training_rows import distinct_rows
+from cerflearn.estimators.predictors.training_rows import distinct_rows, in_memory_if_small
 from cerflearn.estimators.targets import MULTILABEL_HEADS, read_labels
-from cerflearn.training.scores import (
-    TargetKind,
-    log_probabilities,
-    probabilities,
-)
+from cerflearn.training.task import Targets
 
 
-class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
+class CERFClassifier(ClassifierMixin, OnlinePredictor, ClassPredictions):  # type: ignore[misc]
     r"""Classifier whose features and scores cost at most ``macs`` multiply-accumulates a row.
 
     .. math:: s(x) = a + L^\top x + \sum_k f_k(w_k^\top x)
@@ -99,6 +95,10 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
     early_stopping : bool or "auto", default="auto"
         Hold out a tenth of the rows, at most 5,000, in the last training, and keep the network with
         the least loss on them of those after pruning. ``"auto"``: from 10,000 rows on.
+    warm_start : bool, default=False
+        Whether ``fit`` begins with the network of the last ``fit`` or ``partial_fit``, whose masks,
+        budget and settings stay: nothing is compared, and the network is trained on with the new
+        rows alone, for a third of the steps and at half of the rate.
     verbose : int, default=0
         Above 0: print the settings that are compared and the progress of training.
     n_jobs : int, default=None
@@ -167,7 +167,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
     -----
     Equal rows are merged and rows sorted before anything is drawn, in blocks of 65,536 rows: a
     weight of 2 is the same as a row given twice, and the order of fewer rows has no effect. Sparse
-    X is made dense in ``fit``.
+    X is made dense a few rows at a time.
 
     Features are trained by Adam on mini-batches while the least important inputs are dropped.
     Candidates (kinds of features, their number, penalties, with and without a linear part, and
@@ -225,6 +225,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         class_weight: dict[Hashable, float] | Literal["balanced"] | None = None,
         effort: float = 1.0,
         early_stopping: bool | Literal["auto"] = "auto",
+        warm_start: bool = False,
         verbose: int = 0,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
@@ -245,149 +246,123 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor):  # type: ignore[misc]
         self.class_weight = class_weight
         self.effort = effort
         self.early_stopping = early_stopping
+        self.warm_start = warm_start
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(
-        self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: str | PathLike[str] | None = None,
+        engine: EngineName | None = None,
     ) -> Self:
         """Choose and train features and head.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data; a source of :mod:`cerflearn.blocks` and Dask's are read into memory.
+            Training data; or, read block by block, a source of :mod:`cerflearn.blocks`, the path of
+            an ``.npy`` file, or a Dask array or data frame.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_labels)
             Classes, two or more; or 0 and 1 for each of several labels (``head="logistic"`` and
             ``"ridge"``). Left out if X is a source with a target.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
+        checkpoint : str or path-like, default=None
+            Folder to keep the state of the fit in: after each round of the comparison of settings,
+            and of the last training now and then. The same call after a crash goes on from there,
+            to the same bits. ``ValueError`` if the folder has the states of another fit. See
+            docs/large_data.md.
+        engine : {"serial", "threads", "dask"}, default=None
+            Where settings are compared. None: on ``n_jobs`` threads, or on the cluster of a Dask
+            collection. ``"dask"``: on the workers of the active ``Client``, who also read the
+            source or file X. The last training runs here. Same bits.
 
         Returns
         -------
         CERFClassifier
             The fitted estimator.
         """
-        X, y = open_rows(X, y)
-        seed = self._begin_fit(y)
-        X, labels = read_data(self, X, reset=True, y=y, in_memory=True)
-        weights = read_weights(sample_weight, X)
-        encoded = read_labels(labels, weights, self.class_weight, self.head)
-        rows = distinct_rows(X, encoded.targets, encoded.weights, encoded.strata)
-        with one_thread_blas():
-            n_scores = encoded.targets.shape[1]
-            if self.head == "svm_ovo" and n_scores > 1:
-                n_scores = n_scores * (n_scores - 1) // 2  # pairs of classes
-            rescore = ridge_scores if self.head == "ridge" else None
-            fitted = fit_network(self, rows, encoded.kind, seed, n_scores, rescore)
-            self.classes_, self.outputs_2d_ = encoded.classes, encoded.kind == "multilabel"
-            self.inverse_temperature_ = fitted.inverse_temperature(encoded.kind)
-            self._store(fitted, self._refitted_head(fitted, int(seed.generate_state(1)[0])))
+        self._fit(X, y, sample_weight, checkpoint, engine)
         return self
+
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from more rows; the first call is a ``fit``.
+
+        Later calls train the network on: masks, budget and settings are kept. The learning rate is
+        that of ``fit`` times the root of the share of new rows, at most a half, and falls to zero
+        within each call; a stream takes as many steps in all as a ``fit`` of all its rows. Up to
+        65,536 rows of the stream are kept, of more a random part, and trained on together with the
+        new ones. When four times as many rows are kept as masks and settings were chosen on, these
+        are chosen anew. Kept rows are left out of pickles. After ``fit``, training goes on from
+        its network.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; or a source of :mod:`cerflearn.blocks`, the path of an ``.npy`` file or a Dask
+            collection, of which each block or partition counts as a call.
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_labels)
+            Classes or labels. Left out if X is a source with a target.
+        classes : array-like of shape (n_classes,), default=None
+            All classes of the stream, in the first call. None: those of its rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        CERFClassifier
+            The estimator; if an error is raised, it stays as it was.
+        """
+        self._learn_from(X, y, sample_weight, classes)
+        return self
+
+    def _fit_rows(
+        self, X: Any, y: Any, weights: Float64Array, place: FitPlace, classes: Any = None
+    ) -> None:
+        """See :meth:`OnlinePredictor._fit_rows`."""
+        encoded = read_labels(y, weights, self.class_weight, self.head, classes)
+        X = in_memory_if_small(X)
+        rows = distinct_rows(X, encoded.targets, encoded.weights, encoded.strata)
+        n_scores = encoded.targets.shape[1]
+        if self.head == "svm_ovo" and n_scores > 1:
+            n_scores = n_scores * (n_scores - 1) // 2  # pairs of classes
+        rescore = ridge_scores if self.head == "ridge" else None
+        fitted = fit_network(self, rows, encoded.kind, place, n_scores, rescore)
+        self.classes_, self.outputs_2d_ = encoded.classes, encoded.kind == "multilabel"
+        self.inverse_temperature_ = fitted.inverse_temperature(encoded.kind)
+        self._store(fitted, self._refitted_head(fitted, int(place.seed.generate_state(1)[0])))
+
+    def _encoded(self, y: Any, weights: Float64Array) -> tuple[Targets, Float64Array, IntArray]:
+        """See :meth:`OnlinePredictor._encoded`."""
+        found = read_labels(y, weights, self.class_weight, self.head, self._known_classes())
+        if (found.kind == "multilabel") != self.outputs_2d_:
+            raise ValueError("y has one label a row in some calls and several in others.")
+        return found.targets, found.weights, found.strata
+
+    def _known_classes(self) -> Any:
+        """See :meth:`OnlinePredictor._known_classes`."""
+        return self.classes_
 
     def _refitted_head(
         self, fitted: FittedNetwork, seed: int
     ) -> tuple[FloatArray, FloatArray] | None:
         """Head that is fitted to the features at the end; None keeps the one that is there."""
-        task, network = fitted.task, fitted.network
         if self.head == "ridge":
-            return ridge_head_of(network, task) if fitted.trains else None
+            return ridge_head_of(fitted.network, fitted.task) if fitted.trains else None
         if self.head == "logistic" and fitted.trains:
             return None
-        features = network.features(task.X)
-        return fit_head(self.head, features, task.targets, task.weights, task.kind, seed)
-
-    @in_blocks
-    def decision_function(self, X: MatrixLike) -> FloatArray:
-        """Compute the scores.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
-            One score for two classes, positive for the second. For ``head="svm_ovo"`` and more
-            classes the votes of the pairs, with the sum of scores as tie-break.
-        """
-        scores = self._scores(X)
-        if self._kind == "binary":
-            return scores.ravel()
-        return pair_votes(scores, len(self.classes_)) if self.head == "svm_ovo" else scores
-
-    @in_blocks
-    def predict(self, X: MatrixLike) -> Any:
-        """Predict the class of each row, or 0 and 1 for each of several labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Data; or a source of :mod:`cerflearn.blocks`, or a Dask array or data frame.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_labels)
-            Labels; of a source an iterator of blocks, of Dask's a lazy array.
-        """
-        scores = self.decision_function(X)
-        if self._kind == "multilabel":
-            return (scores > 0).astype(np.int64)
-        index = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[index]
-
-    @in_blocks
-    def predict_proba(self, X: MatrixLike) -> Float64Array:
-        """Predict probabilities: softmax, or sigmoid, of the scores.
-
-        For support vector machines they are not calibrated: a monotone function of the scores, or
-        of the votes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
-            The most probable class is the one of ``predict``. For several labels, the probability
-            of each.
-        """
-        scores = self._score_columns(X)
-        proba = probabilities(scores, self.inverse_temperature_, self._kind)
-        return np.column_stack([1.0 - proba, proba]) if self._kind == "binary" else proba
-
-    def predict_log_proba(self, X: MatrixLike) -> Float64Array:
-        """Predict logarithms of probabilities, finite also where these are zero.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
-            Of ``predict_proba``.
-        """
-        scores, factor = self._score_columns(X), self.inverse_temperature_
-        if self._kind == "binary":
-            scores = np.column_stack([-scores, scores])
-        return log_probabilities(scores, factor, self._kind)
-
-    def _score_columns(self, X: MatrixLike) -> Float64Array:
-        """Scores in double precision, a column for two classes."""
-        scores: Float64Array = self.decision_function(X).astype(np.float64)
-        return scores[:, None] if scores.ndim == 1 else scores
-
-    @property
-    def _kind(self) -> TargetKind:
-        if self.outputs_2d_:
-            return "multilabel"
-        return "binary" if len(self.classes_) == 2 else "multiclass"
+        return fit_head_of(self.head, fitted.network, fitted.task, seed)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

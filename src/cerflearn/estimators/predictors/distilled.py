@@ -12,8 +12,9 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from cerflearn._typing import Float64Array, IntArray
+from cerflearn.linalg.row_slices import row_slices
 from cerflearn.training.distillation import TeacherFunction
-from cerflearn.training.network import Float32Array
+from cerflearn.training.inputs import Inputs
 from cerflearn.training.policy import BOOSTING_ROUNDS
 from cerflearn.training.search_options import FitTeacher
 from cerflearn.training.sizes import boosting_rounds_for
@@ -64,7 +65,7 @@ def fit_boosted_trees(task: Task, rng: np.random.Generator) -> TeacherFunction:
     with threadpool_limits(1, user_api="openmp"):
         teacher = teacher_fitter(boosted_trees(task), int(rng.integers(2**31)))(task, rng)
 
-    def targets(X: Float32Array) -> Float64Array:
+    def targets(X: Inputs) -> Float64Array:
         with threadpool_limits(1, user_api="openmp"):
             return teacher(X)
 
@@ -107,12 +108,11 @@ def teacher_fitter(teacher: Any, seed: int) -> FitTeacher:
                 "teacher must be 'auto', 'labels' or 'kernel' where y has several labels a row."
             )
         if not task.classifies:
-            targets = task.targets[:, 0] if task.n_scores == 1 else task.targets
-            model.fit(task.X, targets, **extra)
-            return lambda X: np.asarray(model.predict(X), dtype=np.float64).reshape(len(X), -1)
-        codes = _codes(task)
-        model.fit(task.X, codes, **extra)
-        return lambda X: _probabilities(model, X, task)
+            numbers = task.targets[:]
+            model.fit(task.X[:], numbers[:, 0] if task.n_scores == 1 else numbers, **extra)
+            return lambda X: _in_slices(lambda rows: _predictions(model, rows), X)
+        model.fit(task.X[:], _codes(task), **extra)
+        return lambda X: _in_slices(lambda rows: _probabilities(model, rows, task), X)
 
     return fit
 
@@ -123,11 +123,22 @@ def _is_random_state(name: str) -> bool:
 
 def _codes(task: Task) -> IntArray:
     """Numbers of the classes."""
-    codes = task.targets[:, 0] if task.kind == "binary" else task.targets.argmax(axis=1)
+    targets = task.targets[:]
+    codes = targets[:, 0] if task.kind == "binary" else targets.argmax(axis=1)
     return codes.astype(np.int64)
 
 
-def _probabilities(model: Any, X: Float32Array, task: Task) -> Float64Array:
+def _in_slices(function: TeacherFunction, X: Inputs) -> Float64Array:
+    """Targets of all rows, some rows at a time."""
+    return np.concatenate([function(X[part]) for part in row_slices(*X.shape)])
+
+
+def _predictions(model: Any, X: Inputs) -> Float64Array:
+    """Numbers (n_samples, n_scores)."""
+    return np.asarray(model.predict(X), dtype=np.float64).reshape(len(X), -1)
+
+
+def _probabilities(model: Any, X: Inputs, task: Task) -> Float64Array:
     """Probabilities (n_samples, n_scores); classes that the teacher has not seen have none."""
     found = np.asarray(model.predict_proba(X), dtype=np.float64)
     full = np.zeros((len(X), 2 if task.kind == "binary" else task.n_scores))

@@ -2,6 +2,8 @@ r"""Networks with random masks: features drawn, selected by the targets, and a r
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from cerflearn._typing import Float64Array, IntArray
@@ -14,6 +16,7 @@ from cerflearn.learning.greedy import pursue
 from cerflearn.linalg.ridge import fit_ridge_path
 from cerflearn.spectral import law_from_kernel
 from cerflearn.training.deployed import FeatureNetwork
+from cerflearn.training.policy import FEATURE_ENTRIES
 from cerflearn.training.scores import score_targets
 from cerflearn.training.task import Task
 
@@ -50,11 +53,12 @@ def draw_selected_network(
     FeatureNetwork
         Of cosines.
     """
+    n_drawn = max(n_components, min(int(np.ceil(n_components / _SELECTED_SHARE)), _MOST_DRAWN))
+    task = _dense(task.evenly_spaced(max(2, FEATURE_ENTRIES // max(n_drawn, task.X.shape[1]))))
     sampler = _sampler(task, n_components, gamma)
     seeded = np.random.default_rng(int(rng.integers(2**31)))
     plan = sampler.plan(varying_inputs(task.X))
     if task.targets_vary:
-        n_drawn = max(n_components, min(int(np.ceil(n_components / _SELECTED_SHARE)), _MOST_DRAWN))
         candidates, groups, _ = sampler.draw_candidates(plan, lambda _: n_drawn, seeded)
         chosen = _select(candidates, groups, task, n_components)
         selected = candidates.select(chosen, n_components)
@@ -68,7 +72,7 @@ def _select(
     candidates: MaskedMap, groups: IntArray | None, task: Task, n_components: int
 ) -> IntArray:
     """Sorted candidates that explain the targets best together, by greedy pursuit."""
-    learner = candidates.transform(task.X.astype(np.float64))
+    learner = candidates.transform(np.asarray(task.X, dtype=np.float64))
     learner -= learner.mean(axis=0)
     teacher = _teacher(task)
     teacher -= teacher.mean(axis=0)
@@ -79,8 +83,8 @@ def _select(
 
 def _with_ridge_head(drawn: MaskedMap, task: Task) -> FeatureNetwork:
     """Network of features of amplitude one."""
-    features = drawn.transform(task.X.astype(np.float64)) / drawn.amplitudes
-    aims = score_targets(task.targets, task.kind)
+    features = drawn.transform(np.asarray(task.X, dtype=np.float64)) / drawn.amplitudes
+    aims = score_targets(task.targets[:], task.kind)
     fit = fit_ridge_path(features.astype(np.float64), aims, task.weights)
     n_features, n_scores = task.X.shape[1], aims.shape[1]
     return FeatureNetwork(
@@ -98,8 +102,13 @@ def _with_ridge_head(drawn: MaskedMap, task: Task) -> FeatureNetwork:
 def _teacher(task: Task) -> Float64Array:
     """Return what the features are selected for: one-hot classes, or the targets."""
     if task.kind == "binary":
-        return one_hot(task.targets[:, 0].astype(np.int64), 2)
-    return task.targets.copy()
+        return one_hot(task.targets[:][:, 0].astype(np.int64), 2)
+    return task.targets[:].copy()
+
+
+def _dense(task: Task) -> Task:
+    """Task with inputs and targets as arrays."""
+    return replace(task, X=task.X[:], targets=task.targets[:])
 
 
 def _sampler(task: Task, n_components: int, gamma: float) -> MaskedSampler:
@@ -144,14 +153,14 @@ def best_gamma_factor(
         Of ridge regression on features that are drawn.
     """
     rows = np.sort(rng.permutation(task.n_samples)[:_FACTOR_ROWS])
-    part = task.rows(rows)
+    part = _dense(task.rows(rows))
     sampler = _sampler(part, min(n_components, _FACTOR_FEATURES), gamma)
     seeded = np.random.default_rng(int(rng.integers(2**31)))
     drawn = sampler.draw(sampler.plan(varying_inputs(part.X)), seeded)
-    phases = part.X @ drawn.frequencies
+    phases = part.X[:] @ drawn.frequencies
     errors = {
         factor: fit_ridge_path(
-            np.cos(np.sqrt(factor) * phases + drawn.offsets), part.targets, part.weights
+            np.cos(np.sqrt(factor) * phases + drawn.offsets), part.targets[:], part.weights
         ).error
         for factor in _DRAWN_GAMMA_FACTORS
     }

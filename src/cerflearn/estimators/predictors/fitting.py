@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
-from cerflearn._typing import Float64Array, FloatArray
 from cerflearn.estimators.gamma import resolve_gamma
 from cerflearn.estimators.input import thread_count
 from cerflearn.estimators.predictors.distilled import (
@@ -17,6 +16,8 @@ from cerflearn.estimators.predictors.distilled import (
     teacher_fitter,
 )
 from cerflearn.estimators.predictors.drawn_features import best_gamma_factor, draw_selected_network
+from cerflearn.estimators.predictors.fit_place import FitPlace
+from cerflearn.estimators.predictors.fitted_network import FittedNetwork
 from cerflearn.estimators.predictors.training_rows import TrainingRows
 from cerflearn.estimators.scaling import InputScaling, scale_inputs
 from cerflearn.features.cost import (
@@ -25,19 +26,21 @@ from cerflearn.features.cost import (
     compressed_array,
     stored_bytes,
 )
+from cerflearn.linalg.row_slices import row_slices
 from cerflearn.training.compared import compared_teachers
-from cerflearn.training.deployed import FeatureNetwork, deploy_scaled
+from cerflearn.training.deployed import deploy_scaled
 from cerflearn.training.distillation import fit_kernel_teacher
-from cerflearn.training.held_out import HeldOutResult
+from cerflearn.training.inputs import column_deviations, multiplied
 from cerflearn.training.policy import BINS_WITHIN_BYTES, N_BINS
 from cerflearn.training.pruning import Budget, input_importances
-from cerflearn.training.scores import TargetKind, fit_inverse_temperature, smoothed_targets
+from cerflearn.training.scores import TargetKind
 from cerflearn.training.search import Search
-from cerflearn.training.search_options import FitTeacher, Rescore, SearchOptions, SearchResult
+from cerflearn.training.search_options import FitTeacher, SearchOptions, SearchResult
 from cerflearn.training.settings import Scaling, SettingsRequest, TrainingSettings
 from cerflearn.training.sizes import default_macs, least_macs, n_components_for, usual_inputs
 from cerflearn.training.task import Task, scaled_inputs
-from cerflearn.training.trainer import IMPORTANCE_ROWS, input_deviations
+from cerflearn.training.trainer import IMPORTANCE_ROWS
+from cerflearn.training.trials import Rescore
 
 _GAMMA_SHARE = 0.2  # of one over the median squared distance: gamma of drawn features
 _LARGEST_INPUT, _LARGEST_START_GAMMA = 1e15, 1e65  # squares and frequencies must not overflow
@@ -48,58 +51,11 @@ _MOST_FREQUENCIES = 2**27  # that training starts with, 1 GiB
 _OPTIONS = {"learn": str, "activation": str, "alpha": float, "n_components": int}
 
 
-@dataclass(frozen=True, eq=False)
-class FittedNetwork:
-    """A network with what was found on the way to it.
-
-    Attributes
-    ----------
-    network : FeatureNetwork
-        Of scaled inputs.
-    settings : TrainingSettings
-        It was trained with.
-    held_out : HeldOutResult or None
-        Scores of held-out rows by networks of these settings; None if nothing was compared.
-    importances : ndarray of shape (n_features,)
-        Of the inputs.
-    task : Task
-        Training rows, scaled.
-    scaling : InputScaling
-        Of the inputs.
-    gamma : float
-        Coefficient of the kernel that frequencies were drawn with.
-    alpha : float
-        Penalty of the last training.
-    """
-
-    network: FeatureNetwork
-    settings: TrainingSettings
-    held_out: HeldOutResult | None
-    importances: Float64Array
-    task: Task
-    scaling: InputScaling
-    gamma: float
-    alpha: float
-
-    @property
-    def trains(self) -> bool:
-        """Whether features were trained, not only selected."""
-        return self.settings.learn != "selection"
-
-    def inverse_temperature(self, kind: TargetKind) -> float:
-        """Factor of the scores for probabilities, by held-out rows where there are any."""
-        found = self.held_out
-        if found is None:
-            return 1.0
-        targets = smoothed_targets(found.targets, kind)
-        return fit_inverse_temperature(found.scores, targets, found.weights, kind)
-
-
 def fit_network(
     model: Any,
     rows: TrainingRows,
     kind: TargetKind,
-    seed: np.random.SeedSequence,
+    place: FitPlace,
     n_scores: int,
     rescore: Rescore | None = None,
 ) -> FittedNetwork:
@@ -113,8 +69,8 @@ def fit_network(
         Distinct rows.
     kind : {"binary", "multiclass", "multilabel", "regression"}
         Of the targets.
-    seed : numpy.random.SeedSequence
-        Of all randomness.
+    place : FitPlace
+        Seed, where trainings run, and where states are kept.
     n_scores : int
         Scores of the deployed head.
     rescore : callable, optional
@@ -125,17 +81,18 @@ def fit_network(
     FittedNetwork
         Within the budget.
     """
-    settings = _given_settings(model)
+    settings, seed = _given_settings(model), place.seed
     budget = make_budget(model, rows.X.shape[1], n_scores)
     # A coefficient that is given is one of inputs as they are.
     scaling = scale_inputs(rows.X, rows.weights, by_column=chooses_gamma(model))
     if not scaling.varies.any():
         raise ValueError("X is constant, all its rows are equal: nothing can be learned.")
     task = _make_task(model, rows, kind, budget, scaling)
-    gamma = _start_gamma(model, task.X if chooses_gamma(model) else scaling.apply(rows.X))
+    gamma = _start_gamma(model, task.X if chooses_gamma(model) else scaling.scaled(rows.X))
     if model.learn == "selection":
         return _select(model, task, scaling, gamma, seed)
     options = _search_options(model, settings, gamma, rescore, seed, task)
+    options = replace(options, map_trials=place.map_trials, store=place.store)
     # Probabilities are scaled on held-out rows, compared or not.
     scaled = kind != "regression" and model.head in ("logistic", "ridge")
     found = Search(task, options, seed).run(needs_held_out=scaled)
@@ -243,7 +200,7 @@ def _make_task(
     groups = np.logical_or.reduceat(scaling.varies, np.arange(0, n_features, budget.group_size))
     usable = np.repeat(groups, budget.group_size)[:n_features]
     return Task(
-        scaling.apply(rows.X, np.float32),
+        scaling.inputs(rows.X),
         rows.targets,
         rows.weights,
         rows.strata,
@@ -251,10 +208,11 @@ def _make_task(
         budget,
         usable,
         scaling.factors() if chooses_gamma(model) else {},
+        rows.blocks,
     )
 
 
-def _start_gamma(model: Any, X: FloatArray) -> float:
+def _start_gamma(model: Any, X: Any) -> float:
     """Kernel coefficient of drawn frequencies, for scaled inputs."""
     if chooses_gamma(model):
         return float(_GAMMA_SHARE * resolve_gamma("median", "rbf", X))
@@ -284,7 +242,7 @@ def _select(
         network = network.rescaled(task.input_factors[name])
     settings = TrainingSettings("cosine", n_components, 0.0, learn="selection", scaling=name)
     sizes = np.abs(network.frequencies) @ np.linalg.norm(network.head, axis=1)
-    sizes *= input_deviations(task.X)
+    sizes *= column_deviations(task.X)
     shares = sizes / sizes.sum() if sizes.sum() > 0.0 else np.zeros(len(sizes))
     return FittedNetwork(network, settings, None, shares, task, scaling, gamma, 0.0)
 
@@ -297,7 +255,7 @@ def _best_scaling(
     names: tuple[Scaling, ...] = ("column", "common")
     for name in names:
         factors = task.input_factors.get(name)
-        inputs = task if factors is None else replace(task, X=task.X * factors)
+        inputs = task if factors is None else replace(task, X=multiplied(task.X, factors))
         gamma, rng = _start_gamma(model, inputs.X), np.random.default_rng(seed)
         factor, error = best_gamma_factor(inputs, n_components, gamma, rng)
         found.append((error, name, inputs, factor * gamma))
@@ -374,15 +332,23 @@ def _deployed(
     deployed = deploy_scaled(network, settings, task)
     inputs = scaled_inputs(task, settings)
     rows = np.linspace(0, len(inputs) - 1, min(len(inputs), IMPORTANCE_ROWS)).astype(np.int64)
-    importances = input_importances(network, inputs[rows], input_deviations(inputs))
+    importances = input_importances(network, inputs[rows], column_deviations(inputs))
     return FittedNetwork(
-        deployed, settings, found.held_out, importances, task, scaling, gamma, found.alpha
+        deployed,
+        settings,
+        found.held_out,
+        importances,
+        task,
+        scaling,
+        gamma,
+        found.alpha,
+        network,
     )
 
 
-def _check_single_precision(X: FloatArray, gamma: float) -> None:
+def _check_single_precision(X: Any, gamma: float) -> None:
     """Refuse inputs, or frequencies of the kernel, too large for training in float32."""
-    largest = max(float(X.max()), -float(X.min()))
+    largest = max(float(np.abs(X[part]).max()) for part in row_slices(*X.shape))
     if not largest <= _LARGEST_INPUT or gamma > _LARGEST_START_GAMMA:
         raise ValueError(
             f"gamma={gamma:.3g} with inputs up to {largest:.3g} is beyond single precision, in "

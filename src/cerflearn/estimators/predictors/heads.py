@@ -12,8 +12,11 @@ from sklearn.svm import SVC, LinearSVC
 
 from cerflearn._typing import Float64Array, FloatArray, IntArray
 from cerflearn.linalg.ridge import fit_ridge_path
+from cerflearn.linalg.row_slices import row_slices
 from cerflearn.training.deployed import FeatureNetwork, deploy
+from cerflearn.training.inputs import Inputs
 from cerflearn.training.network import TrainableNetwork
+from cerflearn.training.policy import FEATURE_ENTRIES
 from cerflearn.training.scores import TargetKind, score_targets
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.task import Task, scaled_inputs
@@ -80,9 +83,30 @@ def ridge_head_of(network: FeatureNetwork, task: Task) -> tuple[Float64Array, Fl
     The penalty has the least leave-one-out error. That error is too low, as the features were
     fitted to the rows: probabilities need other rows.
     """
-    features = network.features(task.X.astype(np.float64))
-    fit = fit_ridge_path(features, score_targets(task.targets, task.kind), task.weights)
+    part = head_rows(network, task)
+    features = features_of(network, part.X)
+    fit = fit_ridge_path(features, score_targets(part.targets[:], task.kind), part.weights)
     return fit.head.T, fit.bias
+
+
+def fit_head_of(
+    head: str, network: FeatureNetwork, task: Task, seed: int
+) -> tuple[Float64Array, Float64Array]:
+    """Fit a head to the features of a network, see :func:`fit_head`."""
+    part = head_rows(network, task)
+    features = features_of(network, part.X)
+    return fit_head(head, features, part.targets[:], part.weights, task.kind, seed)
+
+
+def head_rows(network: FeatureNetwork, task: Task) -> Task:
+    """Rows that a head is fitted to: all, or evenly spaced ones where features need much memory."""
+    return task.evenly_spaced(FEATURE_ENTRIES // max(1, network.mask.shape[1]))
+
+
+def features_of(network: FeatureNetwork, X: Inputs) -> Float64Array:
+    """Features (n_samples, n_components) of all rows, in double precision."""
+    slices = row_slices(*X.shape)
+    return np.concatenate([network.features(X[part].astype(np.float64)) for part in slices])
 
 
 def ridge_scores(
@@ -92,7 +116,7 @@ def ridge_scores(
     deployed = deploy(network, 2)
     inputs = replace(train, X=scaled_inputs(train, settings))
     coef, bias = ridge_head_of(deployed, inputs)
-    features = deployed.features(scaled_inputs(test, settings).astype(np.float64))
+    features = features_of(deployed, scaled_inputs(test, settings))
     scores: Float64Array = features @ coef.T + bias
     return scores
 

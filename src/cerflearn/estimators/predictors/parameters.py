@@ -99,6 +99,7 @@ PREDICTOR_CONSTRAINTS: dict[str, Constraint] = {
     "features_per_mask": Whole("a positive integer"),
     "effort": Number("a number from .01 to 1,000", at_least=0.01, at_most=1000.0),
     "early_stopping": Passes(_check_early_stopping),
+    "warm_start": Flag(),
     "verbose": Verbosity(),
     "n_jobs": Passes(lambda _, value: check_n_jobs(value)),
 }

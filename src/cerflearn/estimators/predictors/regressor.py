@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.base import RegressorMixin
 
-from cerflearn._typing import Float64Array, FloatArray, MatrixLike, RandomStateLike
+from cerflearn._typing import Float64Array, FloatArray, IntArray, MatrixLike, RandomStateLike
 from cerflearn._validation import Constraint, NoEffect, OneOf
-from cerflearn.engine.engines import one_thread_blas
 from cerflearn.estimators.block_output import in_blocks
-from cerflearn.estimators.input import open_rows, read_data, read_weights
-from cerflearn.estimators.predictors.budgeted import BudgetedPredictor
+from cerflearn.estimators.engine_choice import EngineName
+from cerflearn.estimators.predictors.fit_place import FitPlace
 from cerflearn.estimators.predictors.fitting import fit_network
 from cerflearn.estimators.predictors.heads import ridge_head_of, ridge_scores
+from cerflearn.estimators.predictors.online import OnlinePredictor
 from cerflearn.estimators.predictors.parameters import PREDICTOR_CONSTRAINTS, PREDICTOR_EFFECTS
-from cerflearn.estimators.predictors.training_rows import TrainingRows, distinct_rows
+from cerflearn.estimators.predictors.training_rows import (
+    TrainingRows,
+    distinct_rows,
+    in_memory_if_small,
+)
 from cerflearn.estimators.scaling import check_spread, weighted_moments
+from cerflearn.estimators.targets import dense_targets, number_targets
 from cerflearn.training.scores import score_bounds
+from cerflearn.training.task import Targets
 
 
-class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
+class CERFRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
     r"""Regressor whose features and outputs cost at most ``macs`` multiply-accumulates a row.
 
     .. math:: \hat y(x) = a + L^\top x + \sum_k f_k(w_k^\top x)
@@ -85,6 +92,8 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
     early_stopping : bool or "auto", default="auto"
         Hold out a tenth of the rows, at most 5,000, in the last training, and keep the network with
         the least loss on them of those after pruning. ``"auto"``: from 10,000 rows on.
+    warm_start : bool, default=False
+        Whether ``fit`` trains the network of the last one on, as in :class:`CERFClassifier`.
     verbose : int, default=0
         Above 0: print the settings that are compared and the progress of training.
     n_jobs : int, default=None
@@ -200,6 +209,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
     )
 
     head: Literal["trained", "ridge"]
+    prediction_range_: Float64Array
 
     def __init__(
         self,
@@ -219,6 +229,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         features_per_mask: int = 1,
         effort: float = 1.0,
         early_stopping: bool | Literal["auto"] = "auto",
+        warm_start: bool = False,
         verbose: int = 0,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
@@ -238,19 +249,56 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         self.features_per_mask = features_per_mask
         self.effort = effort
         self.early_stopping = early_stopping
+        self.warm_start = warm_start
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(
-        self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: str | PathLike[str] | None = None,
+        engine: EngineName | None = None,
     ) -> Self:
         """Choose and train features and head.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data; a source of :mod:`cerflearn.blocks` and Dask's are read into memory.
+            Training data; or, read block by block, a source of :mod:`cerflearn.blocks`, the path of
+            an ``.npy`` file, or a Dask array or data frame.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets. Left out if X is a source with a target.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        checkpoint : str or path-like, default=None
+            Folder to keep the state of the fit in, from which the same call goes on.
+        engine : {"serial", "threads", "dask"}, default=None
+            Where settings are compared; both as in :meth:`CERFClassifier.fit`.
+
+        Returns
+        -------
+        CERFRegressor
+            The fitted estimator.
+        """
+        self._fit(X, y, sample_weight, checkpoint, engine)
+        return self
+
+    def partial_fit(
+        self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from more rows; the first call is a ``fit``.
+
+        :meth:`CERFClassifier.partial_fit` says what later calls keep, and at which rate they learn.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; or a source of :mod:`cerflearn.blocks`, the path of an ``.npy`` file or a Dask
+            collection, of which each block or partition counts as a call.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets. Left out if X is a source with a target.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -259,26 +307,36 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         Returns
         -------
         CERFRegressor
-            The fitted estimator.
+            The estimator; if an error is raised, it stays as it was.
         """
-        X, y = open_rows(X, y)
-        seed = self._begin_fit(y)
-        X, numbers = read_data(self, X, reset=True, y=y, in_memory=True)
-        if issparse(numbers):
-            raise TypeError("y is sparse: targets must be dense, pass y.toarray().")
-        self.outputs_2d_ = numbers.ndim > 1
-        targets = _as_targets(numbers)
-        weights = read_weights(sample_weight, X)
-        if not (weights > 0.0).any():
-            raise ValueError("sample_weight is zero for all rows: at least two must count.")
-        with one_thread_blas():
-            strata = np.zeros(len(targets), dtype=np.int64)
-            self._fit_scaled(distinct_rows(X, targets, weights, strata), seed)
+        self._learn_from(X, y, sample_weight, None)
         return self
 
-    def _fit_scaled(self, rows: TrainingRows, seed: np.random.SeedSequence) -> None:
+    def _fit_rows(
+        self, X: Any, y: Any, weights: Float64Array, place: FitPlace, classes: Any = None
+    ) -> None:
+        """See :meth:`OnlinePredictor._fit_rows`."""
+        del classes
+        targets = number_targets(dense_targets(y))
+        if not (weights > 0.0).any():
+            raise ValueError("sample_weight is zero for all rows: at least two must count.")
+        strata = np.zeros(len(targets), dtype=np.int64)
+        X = in_memory_if_small(X)
+        self._fit_scaled(distinct_rows(X, targets, weights, strata), place)
+        self.outputs_2d_ = y.ndim > 1
+
+    def _encoded(self, y: Any, weights: Float64Array) -> tuple[Targets, Float64Array, IntArray]:
+        """See :meth:`OnlinePredictor._encoded`."""
+        targets = number_targets(dense_targets(y))
+        standardised = self._state_to_go_on().standardised(targets)
+        low, high = self.prediction_range_
+        new_low, new_high = score_bounds(targets)
+        self.prediction_range_ = np.array([np.minimum(low, new_low), np.maximum(high, new_high)])
+        return standardised, weights, np.zeros(len(targets), dtype=np.int64)
+
+    def _fit_scaled(self, rows: TrainingRows, place: FitPlace) -> None:
         """Train on standardised targets and undo the scaling in the head."""
-        targets = rows.targets
+        targets = rows.targets[:]
         mean, variance = weighted_moments(targets, rows.weights)
         varies = targets.max(axis=0) > targets.min(axis=0)
         for column in np.flatnonzero(varies):
@@ -288,9 +346,9 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         mean = np.where(varies, mean, targets[0])
         deviation = np.sqrt(np.where(varies, variance, 1.0))
         standardised = (targets - mean) / deviation
-        scaled_rows = TrainingRows(rows.X, standardised, rows.weights, rows.strata)
+        scaled_rows = replace(rows, targets=standardised)
         rescore = ridge_scores if self.head == "ridge" else None
-        fitted = fit_network(self, scaled_rows, "regression", seed, targets.shape[1], rescore)
+        fitted = fit_network(self, scaled_rows, "regression", place, targets.shape[1], rescore)
         head = None
         if self.head == "ridge" and fitted.trains:
             head = ridge_head_of(fitted.network, fitted.task)
@@ -340,14 +398,3 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def _as_targets(numbers: Any) -> Float64Array:
-    """Targets (n_samples, n_targets) in float64; text is refused."""
-    try:
-        targets = np.asarray(numbers, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"y must hold numbers for a regressor ({error}): CERFClassifier takes labels."
-        ) from error
-    return targets.reshape(len(targets), -1)

@@ -14,10 +14,18 @@ import numpy as np
 from scipy.sparse import issparse
 
 from cerflearn._typing import Float64Array, FloatArray, IntArray
-from cerflearn.training.task import GRID_ROWS
+from cerflearn.estimators.input import to_dense
+from cerflearn.estimators.row_checks import column_range
+from cerflearn.estimators.streamed_rows import StreamedRows
+from cerflearn.linalg.row_slices import row_slices
+from cerflearn.training.mini_batches import SHUFFLED_BLOCKS
+from cerflearn.training.task import GRID_ROWS, OneHotRows, Targets
 
-_KEY_BLOCK_ROWS = 4096
 _LEAST_WEIGHT = float(np.finfo(np.float32).tiny)  # of a sum of one: networks are in float32
+_DENSE_ENTRIES = 2**24  # of a sparse matrix that is made dense: 128 MB
+
+MEMORY_ROWS = SHUFFLED_BLOCKS * GRID_ROWS
+"""Rows up to which those of a source are read into memory: training holds so many in any case."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,32 +34,90 @@ class TrainingRows:
 
     Attributes
     ----------
-    X : ndarray of shape (n_samples, n_features)
-        Dense data.
-    targets : ndarray of shape (n_samples, n_scores)
+    X : {ndarray, CSR matrix, RowsInOrder} of shape (n_samples, n_features)
+        Data.
+    targets : ndarray or OneHotRows of shape (n_samples, n_scores)
         Of the rows.
     weights : ndarray of shape (n_samples,)
         Positive; they sum to one.
     strata : ndarray of shape (n_samples,), int64
         Rows with equal numbers are spread evenly over folds.
+    blocks : ndarray of shape (n_blocks + 1,), int64
+        Where the rows of each block of the grid begin, and the end.
     """
 
-    X: FloatArray
-    targets: Float64Array
+    X: Any
+    targets: Targets
     weights: Float64Array
     strata: IntArray
+    blocks: IntArray
+
+
+class RowsInOrder(StreamedRows):
+    """Rows of a source or memory map, in another order.
+
+    Parameters
+    ----------
+    source : {StreamedRows, memory map}
+        Where they are read.
+    rows : ndarray of shape (n_samples,), int64
+        Their numbers in the source; mixed within blocks of the grid only.
+    lowest, highest : ndarray of shape (n_features,)
+        Range of each column.
+    """
+
+    def __init__(
+        self, source: Any, rows: IntArray, lowest: FloatArray, highest: FloatArray
+    ) -> None:
+        self._source, self._rows = source, rows
+        self.name = getattr(source, "name", "X")
+        self.shape, self.dtype = (len(rows), source.shape[1]), source.dtype
+        self.lowest, self.highest, self.feature_names, self.y = lowest, highest, None, None
+
+    def _slice(self, start: int, stop: int) -> Any:
+        return self._take(np.arange(start, stop))
+
+    def _take(self, index: IntArray) -> Any:
+        numbers = self._rows[index]
+        order = np.argsort(numbers, kind="stable")
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        ascending = numbers[order]
+        first, last = (int(ascending[0]), int(ascending[-1]) + 1) if len(order) else (0, 0)
+        if last - first == len(order):  # a whole range: faster than row by row
+            return self._source[first:last][back]
+        return self._source[ascending][back]
+
+
+def is_memory_map(X: Any) -> bool:
+    """Whether an array is one of a file that is mapped into memory."""
+    while isinstance(X, np.ndarray):
+        if isinstance(X, np.memmap):
+            return True
+        X = X.base
+    return False
+
+
+def in_memory_if_small(X: Any) -> Any:
+    """Rows of a source, sparse matrix or memory map as an array, where they take little memory."""
+    n_rows, n_features = X.shape
+    if issparse(X):
+        return X.toarray() if n_rows * n_features <= _DENSE_ENTRIES else X
+    if isinstance(X, StreamedRows) and n_rows <= MEMORY_ROWS:
+        return in_memory_if_small(X[:])
+    return X
 
 
 def distinct_rows(
-    X: Any, targets: Float64Array, weights: Float64Array, strata: IntArray
+    X: Any, targets: Targets, weights: Float64Array, strata: IntArray
 ) -> TrainingRows:
     """Merge equal rows, drop those without weight, and sort the others.
 
     Parameters
     ----------
-    X : {ndarray, CSR matrix} of shape (n_samples, n_features)
+    X : {ndarray, CSR matrix, StreamedRows} of shape (n_samples, n_features)
         Checked data.
-    targets : ndarray of shape (n_samples, n_scores)
+    targets : ndarray or OneHotRows of shape (n_samples, n_scores)
         Of the rows.
     weights : ndarray of shape (n_samples,)
         Not negative.
@@ -63,37 +129,52 @@ def distinct_rows(
     TrainingRows
         At least two rows.
     """
-    X = X.toarray() if issparse(X) else X
     # Within blocks of the grid: data larger than memory are read block by block.
-    found = [
-        merge_rows(X[block], targets[block], weights[block])
-        for start in range(0, len(X), GRID_ROWS)
-        for block in (slice(start, start + GRID_ROWS),)
-    ]
-    rows = np.concatenate([first + i * GRID_ROWS for i, (first, _) in enumerate(found)])
-    sums = np.concatenate([each for _, each in found])
+    numbers, sums, ranges = [], [], []
+    for start in range(0, X.shape[0], GRID_ROWS):
+        block = slice(start, start + GRID_ROWS)
+        part = X[block]
+        first, found = merge_rows(part, targets[block], weights[block])
+        numbers.append(first + start)
+        sums.append(found)
+        if len(first):
+            ranges.append(column_range(part[first]))
+    rows, total = np.concatenate(numbers), np.concatenate(sums)
     if len(rows) < 2:
         raise ValueError("Found 1 sample with a weight above 0 (n_samples = 1): at least 2 needed.")
+    ordered = X
+    if isinstance(X, StreamedRows) or (is_memory_map(X) and X.shape[0] > MEMORY_ROWS):
+        lowest = np.min([low for low, _ in ranges], axis=0)
+        ordered = RowsInOrder(X, rows, lowest, np.max([high for _, high in ranges], axis=0))
+    else:
+        ordered = X[rows]
+    kept = targets.part(rows) if isinstance(targets, OneHotRows) else targets[rows]
+    blocks = np.unique(np.cumsum([0, *map(len, numbers)]))
+    return TrainingRows(ordered, kept, _shares(total), strata[rows], blocks)
+
+
+def _shares(sums: Float64Array) -> Float64Array:
+    """Weights that sum to one; refused if some would vanish."""
     with np.errstate(over="ignore", under="ignore"):
         total = float(sums.sum())
-        shares = sums / total
+        shares: Float64Array = sums / total
     if not (np.isfinite(total) and shares.min() >= _LEAST_WEIGHT):
         raise ValueError(
             f"Weights of rows range from {sums.min():.3g} to {sums.max():.3g}, too far for single "
             "precision, in which networks are trained: bring sample_weight and class_weight "
             "closer together, or give the smallest weights the value 0."
         )
-    return TrainingRows(X[rows], targets[rows], shares, strata[rows])
+    return shares
 
 
 def merge_rows(
-    X: FloatArray, targets: Float64Array, weights: Float64Array
+    X: Any, targets: Float64Array, weights: Float64Array
 ) -> tuple[IntArray, Float64Array]:
     """Find the distinct rows, in a canonical order, and add up their weights.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    X : {ndarray, CSR matrix} of shape (n_samples, n_features)
         Data.
     targets : ndarray of shape (n_samples, n_targets)
         Numbers that rows must share too.
@@ -115,7 +196,7 @@ def merge_rows(
     # Rows with equal keys are compared in full.
     for position in np.flatnonzero(keys[1:] == keys[:-1]) + 1:
         one, other = kept[position - 1], kept[position]
-        same = np.array_equal(X[one], X[other]) and np.array_equal(targets[one], targets[other])
+        same = _are_equal(X, one, other) and np.array_equal(targets[one], targets[other])
         first[position] = not same
     group = np.cumsum(first) - 1
     with np.errstate(over="ignore"):
@@ -123,9 +204,15 @@ def merge_rows(
     return kept[first], sums
 
 
-def _keys(X: FloatArray, rows: IntArray) -> Float64Array:
+def _are_equal(X: Any, one: int, other: int) -> bool:
+    if issparse(X):
+        return bool((to_dense(X[[one]]) == to_dense(X[[other]])).all())
+    return np.array_equal(X[one], X[other])
+
+
+def _keys(X: Any, rows: IntArray) -> Float64Array:
     """One number for each row that equal rows share: not a matrix product, whose bits may vary."""
     factors = np.random.default_rng(0).normal(size=X.shape[1])
-    starts = range(0, len(rows), _KEY_BLOCK_ROWS)
-    parts = [(X[rows[s : s + _KEY_BLOCK_ROWS]] * factors).sum(axis=1) for s in starts]
+    slices = row_slices(len(rows), X.shape[1])
+    parts = [(to_dense(X[rows[part]]) * factors).sum(axis=1) for part in slices]
     return np.concatenate(parts) if parts else np.empty(0)

@@ -61,10 +61,10 @@ def register_converters() -> None:
         update_registered_converter(kind, f"Cerflearn{kind.__name__}", shape, convert, **rest)
 
     for kind in _FEATURE_MAPS:
-        register(kind, _convert_steps, _features_shape, options=_FORM_OPTION)
+        register(kind, convert_steps, features_shape, options=_FORM_OPTION)
     for kind in _ENCODERS:
-        register(kind, _convert_encoder, _features_shape, options=_FORM_OPTION)
-    register(CERFRegressor, _convert_steps, _features_shape, options=_FORM_OPTION)
+        register(kind, _convert_encoder, features_shape, options=_FORM_OPTION)
+    register(CERFRegressor, convert_steps, features_shape, options=_FORM_OPTION)
     register(
         CERFClassifier,
         _convert_classifier,
@@ -72,8 +72,8 @@ def register_converters() -> None:
         parser=_parse_classifier,
         options=_FORM_OPTION | _LABEL_OPTIONS,
     )
-    register(RBFSampler, _convert_steps, _features_shape)
-    register(Nystroem, _convert_nystroem, _features_shape)
+    register(RBFSampler, convert_steps, features_shape)
+    register(Nystroem, _convert_nystroem, features_shape)
     register(KernelImputer, _convert_imputer, _imputer_shape)
     _repair_linear_svc()
 
@@ -126,7 +126,8 @@ def _steps_of(model: Any) -> tuple[tuple[Step, ...], Output]:
     return program.steps, program.output
 
 
-def _is_double(operator: Any) -> bool:
+def is_double(operator: Any) -> bool:
+    """Whether an operator of skl2onnx reads float64."""
     from skl2onnx.common.data_types import DoubleTensorType
 
     return any(isinstance(variable.type, DoubleTensorType) for variable in operator.inputs)
@@ -136,7 +137,7 @@ def _begin(scope: Any, operator: Any, container: Any) -> tuple[GraphWriter, str]
     """Writer, and the name of the inputs as one matrix of floats."""
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
-    double = _is_double(operator)
+    double = is_double(operator)
     writer = GraphWriter(scope, container, np.float64 if double else np.float32)
     wanted = DoubleTensorType if double else FloatTensorType
     parts = []
@@ -155,11 +156,11 @@ def _n_outputs(model: Any) -> int:
     return int(_steps_of(model)[0][-1].n_outputs)
 
 
-def _features_shape(operator: Any) -> None:
-    """Shape and type of features or of predicted numbers."""
+def features_shape(operator: Any) -> None:
+    """Set shape and type of features or of predicted numbers."""
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
-    kind = DoubleTensorType if _is_double(operator) else FloatTensorType
+    kind = DoubleTensorType if is_double(operator) else FloatTensorType
     shape = [operator.inputs[0].get_first_dimension(), _n_outputs(operator.raw_operator)]
     operator.outputs[0].type = kind(shape)
 
@@ -194,8 +195,8 @@ def _gives_scores(holder: Any, model: Any) -> bool:
     return raw or not isinstance(model, CERFClassifier)
 
 
-def _convert_steps(scope: Any, operator: Any, container: Any) -> None:
-    """Feature maps, and predictors of numbers."""
+def convert_steps(scope: Any, operator: Any, container: Any) -> None:
+    """Write an estimator that is known as steps: feature maps, predictors of numbers, imputers."""
     model = operator.raw_operator
     writer, rows = _begin(scope, operator, container)
     form = _option(scope, model, "form", "auto")
@@ -207,7 +208,7 @@ def _convert_encoder(scope: Any, operator: Any, container: Any) -> None:
     """Kernel PCA, autoencoder, canonical correlations: a network, or a map and directions."""
     model = operator.raw_operator
     if "encoder_" in vars(model):
-        _convert_steps(scope, operator, container)
+        convert_steps(scope, operator, container)
         return
     from skl2onnx._supported_operators import get_model_alias
 
@@ -220,7 +221,7 @@ def _convert_encoder(scope: Any, operator: Any, container: Any) -> None:
     kind = operator.outputs[0].type.__class__
     made = scope.declare_local_variable("features", kind())
     features.outputs.append(made)
-    writer = GraphWriter(scope, container, np.float64 if _is_double(operator) else np.float32)
+    writer = GraphWriter(scope, container, np.float64 if is_double(operator) else np.float32)
     directions, mean = _directions(model)
     step = Linear(directions, -(directions @ mean))
     codes = write_steps(writer, (step,), made.full_name)

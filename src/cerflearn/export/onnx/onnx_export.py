@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from cerflearn._atomic import write_atomically
 from cerflearn.estimators.cost import counted_cost
 from cerflearn.export.onnx.onnx_nodes import PHASE_FORMS, PhaseForm
-from cerflearn.export.onnx.onnx_rows import InputRows, drawn_rows, given_rows
+from cerflearn.export.onnx.onnx_rows import InputRows, chooses_by_name, drawn_rows, given_rows
 from cerflearn.export.onnx.onnx_verify import Agreement, compare, run_graph
 from cerflearn.export.program import program_of
 
@@ -222,6 +222,8 @@ def _rows(estimator: Any, X: Any, dtype: str, input_name: str, by_column: bool |
             "X is needed: types of the inputs, or rows to check the file with, cannot be told from "
             f"this model. Pass X, some rows as predict takes them. ({error})"
         ) from error
+    if by_column is None and program.input_names is not None:
+        by_column = chooses_by_name(estimator)
     return drawn_rows(program, dtype, input_name, by_column)
 
 
@@ -232,8 +234,12 @@ def _convert(estimator: Any, rows: InputRows, opset: int, zipmap: bool, form: Ph
     from skl2onnx.common.exceptions import MissingConverter, MissingShapeCalculator
 
     from cerflearn.export.onnx.onnx_converters import register_converters, score_conversions
+    from cerflearn.export.onnx.onnx_preparation import as_skl2onnx_reads, preparation_conversions
 
     register_converters()
+    whole, estimator = estimator, as_skl2onnx_reads(estimator)
+    parts = _parts(estimator)
+    ours = [score_conversions(parts), preparation_conversions(parts)]
     try:
         model = convert_sklearn(
             estimator,
@@ -241,15 +247,15 @@ def _convert(estimator: Any, rows: InputRows, opset: int, zipmap: bool, form: Ph
             initial_types=rows.initial_types(),
             target_opset={"": opset, "ai.onnx.ml": _ML_OPSET},
             options=_options(estimator, zipmap, form),
-            **score_conversions(_parts(estimator)),
+            **_merged(ours),
         )
     except (MissingConverter, MissingShapeCalculator) as error:
-        unknown = ", ".join(type(part).__name__ for part in _parts(estimator) if not _alias(part))
+        unknown = ", ".join(type(part).__name__ for part in parts if not _alias(part))
         raise ValueError(
             f"{unknown or 'A part'} cannot be exported: neither cerflearn nor skl2onnx has a "
             "converter of it. skl2onnx.update_registered_converter takes one."
         ) from error
-    except (AssertionError, NotImplementedError, RuntimeError, TypeError) as error:
+    except (AssertionError, IndexError, NotImplementedError, RuntimeError, TypeError) as error:
         raise RuntimeError(
             f"skl2onnx cannot convert this model: {error} (A ColumnTransformer must be the first "
             "step of a Pipeline; imputers and scalers may stand inside it.)"
@@ -259,8 +265,17 @@ def _convert(estimator: Any, rows: InputRows, opset: int, zipmap: bool, form: Ph
     del model.opset_import[:]
     model.opset_import.extend(helper.make_opsetid(*pair) for pair in sorted(versions.items()))
     model.ir_version = helper.find_min_ir_version_for(model.opset_import, ignore_unknown=True)
-    helper.set_model_props(model, _metadata(estimator))
+    helper.set_model_props(model, _metadata(whole))
     return model
+
+
+def _merged(conversions: list[dict[str, dict[type, Any]]]) -> dict[str, dict[type, Any]]:
+    """Conversions of several kinds of estimators as one, by what skl2onnx calls them."""
+    names = {name for found in conversions for name in found}
+    return {
+        name: {kind: f for found in conversions for kind, f in found.get(name, {}).items()}
+        for name in names
+    }
 
 
 def _keep_names(graph: Any, names: list[str]) -> None:

@@ -14,7 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cerflearn._typing import Float64Array, IntArray
-from cerflearn.export.steps import Clip, Features, Linear, Scores, Step, TableScores
+from cerflearn.export.steps import (
+    Clip,
+    Features,
+    Fill,
+    Linear,
+    OneHot,
+    Parallel,
+    Scores,
+    Step,
+    TableScores,
+)
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.masked import MaskedMap
 
@@ -109,7 +119,8 @@ def write_steps(
     writer : GraphWriter
         Of the graph.
     steps : tuple of Step
-        Features, scores, linear steps and bounds; others are left to skl2onnx.
+        Features, scores, linear steps, bounds, filled values, codes and choices of columns; others
+        are left to skl2onnx.
     rows : str
         Name of the inputs.
     form : {"auto", "dense", "shared"}, default="auto"
@@ -127,9 +138,39 @@ def write_steps(
         elif isinstance(step, Clip):
             bounded = writer.node("Max", rows, writer.floats(step.low))
             rows = writer.node("Min", bounded, writer.floats(step.high))
+        elif isinstance(step, Fill):
+            rows = _filled(writer, step, rows)
+        elif isinstance(step, OneHot):
+            rows = _codes(writer, step, rows)
+        elif isinstance(step, Parallel):
+            rows = _side_by_side(writer, step, rows, form)
         else:
             raise ValueError(f"{type(step).__name__} cannot be written as ONNX.")
     return rows
+
+
+def _filled(writer: GraphWriter, step: Fill, rows: str) -> str:
+    if np.isnan(step.missing):
+        absent = writer.node("IsNaN", rows)
+    else:
+        absent = writer.node("Equal", rows, writer.floats(step.missing))
+    return writer.node("Where", absent, writer.floats(step.values), rows)
+
+
+def _codes(writer: GraphWriter, step: OneHot, rows: str) -> str:
+    """Each column as often as it has categories, compared with all of them at once."""
+    columns = np.repeat(np.arange(step.n_inputs), [len(codes) for codes in step.categories])
+    repeated = writer.node("Gather", rows, writer.integers(columns), axis=1)
+    equal = writer.node("Equal", repeated, writer.floats(np.concatenate(step.categories)))
+    return writer.cast(equal, writer.dtype)
+
+
+def _side_by_side(writer: GraphWriter, step: Parallel, rows: str, form: PhaseForm) -> str:
+    parts = []
+    for branch in step.branches:
+        chosen = writer.node("Gather", rows, writer.integers(branch.columns), axis=1)
+        parts.append(write_steps(writer, branch.steps, chosen, form))
+    return parts[0] if len(parts) == 1 else writer.node("Concat", *parts, axis=1)
 
 
 def _linear(writer: GraphWriter, coef: Float64Array, intercept: Float64Array, rows: str) -> str:

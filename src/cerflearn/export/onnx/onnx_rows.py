@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from cerflearn._typing import Float64Array
 from cerflearn.export.drawn_rows import framed_rows
 from cerflearn.export.onnx.onnx_bounds import UNIT_ROUNDOFF
+from cerflearn.export.program import column_index, is_idle
 from cerflearn.export.steps import Program
 
 MOST_CHECKED_ROWS = 10_000
@@ -35,6 +37,8 @@ class InputRows:
         Of numbers in the graph.
     drawn : bool
         Whether the rows were drawn.
+    codes : frozenset of int, default=()
+        Positions of columns that an encoder reads, of which other numbers are other categories.
     """
 
     data: Any
@@ -42,11 +46,20 @@ class InputRows:
     name: str
     dtype: str
     drawn: bool
+    codes: frozenset[int] = frozenset()
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return int(self.data.shape[0])
+
+    def numbers(self) -> Float64Array:
+        """Return a matrix in which text is NaN; steps that are known read none."""
+        if not hasattr(self.data, "iloc"):
+            return np.asarray(self.data, dtype=np.float64)
+        absent = np.full(self.n_rows, np.nan)
+        columns = (self.data[column] for column in self.data.columns)
+        return np.column_stack([c.to_numpy() if _is_number(c) else absent for c in columns])
 
     def initial_types(self) -> list[tuple[str, Any]]:
         """Names and types of the inputs, for skl2onnx."""
@@ -74,14 +87,20 @@ class InputRows:
         return feeds
 
     def perturbed(self, data: Any, seed: int) -> Any:
-        """Rows whose numbers are rounded otherwise."""
+        """Rows whose numbers are rounded otherwise, codes excepted."""
         rng, unit = np.random.default_rng(seed), UNIT_ROUNDOFF[self.dtype]
 
         def moved(values: Any) -> Any:
             size = np.abs(values) + np.nanstd(values, axis=0)
             return values + unit * size * rng.choice([-1.0, 1.0], size=values.shape)
 
-        return _on_numbers(data, moved)
+        changed, kept = _on_numbers(data, moved), sorted(self.codes)
+        if kept and hasattr(data, "iloc"):
+            names = data.columns[kept]
+            changed[names] = data[names]
+        elif kept:
+            changed[:, kept] = data[:, kept]
+        return changed
 
 
 def given_rows(estimator: Any, X: Any, dtype: str, name: str, by_column: bool | None) -> InputRows:
@@ -108,6 +127,8 @@ def given_rows(estimator: Any, X: Any, dtype: str, name: str, by_column: bool | 
     is_frame = hasattr(X, "iloc")
     if not is_frame and X.dtype.kind not in "biuf":
         raise ValueError("X holds text: pass a DataFrame, each column of which becomes an input.")
+    if is_frame and chooses_by_name(estimator):
+        X = _fitted_columns(estimator, X)
     if by_column is None:
         by_column = is_frame and (chooses_by_name(estimator) or not _all_numbers(X))
     if by_column and not is_frame:
@@ -116,7 +137,19 @@ def given_rows(estimator: Any, X: Any, dtype: str, name: str, by_column: bool | 
     def rounded(values: Any) -> Float64Array:
         return np.asarray(values).astype(dtype).astype(np.float64)
 
-    return InputRows(_on_numbers(X, rounded), by_column, name, dtype, drawn=False)
+    data = _on_numbers(X, rounded)
+    n_columns = getattr(estimator, "n_features_in_", X.shape[1])
+    codes = frozenset(_code_columns(estimator, np.arange(n_columns)))
+    return InputRows(data, by_column, name, dtype, drawn=False, codes=codes)
+
+
+def _fitted_columns(estimator: Any, frame: Any) -> Any:
+    """Columns in the order of the fit: a choice by name accepts any order, and others beside."""
+    names = list(getattr(estimator, "feature_names_in_", frame.columns))
+    absent = [name for name in names if name not in frame.columns]
+    if absent:
+        raise ValueError(f"X lacks columns that the model was fitted with: {absent}.")
+    return frame[names]
 
 
 def _some_rows(X: Any) -> Any:
@@ -135,8 +168,48 @@ def chooses_by_name(estimator: Any) -> bool:
         return any(chooses_by_name(step) for _, step in estimator.steps)
     if not isinstance(estimator, ColumnTransformer):
         return False
-    chosen = (np.atleast_1d(np.asarray(columns)) for *_, columns in estimator.transformers)
-    return any(columns.dtype.kind in "OU" for columns in chosen)
+    given = estimator.transformers_[: len(estimator.transformers)]  # without the remainder
+    return any(_are_names(columns) for *_, columns in given)
+
+
+def _are_names(columns: Any) -> bool:
+    if isinstance(columns, slice):
+        return isinstance(columns.start, str) or isinstance(columns.stop, str)
+    chosen = np.asarray(columns)
+    return chosen.size > 0 and chosen.dtype.kind in "OU"
+
+
+def _code_columns(estimator: Any, columns: Any) -> list[int]:
+    """Which of some columns an encoder reads; a Pipeline may begin with a choice of columns."""
+    if isinstance(estimator, OneHotEncoder | OrdinalEncoder):
+        return [int(column) for column in columns]
+    if isinstance(estimator, ColumnTransformer):
+        found: list[int] = []
+        for _, part, given in estimator.transformers_:
+            chosen = columns[column_index(estimator, given, len(columns))]
+            found += _code_columns(part, chosen)
+        return found
+    if isinstance(estimator, FeatureUnion):
+        parts = [part for _, part in estimator.transformer_list]
+    elif isinstance(estimator, Pipeline):
+        parts = [step for _, step in estimator.steps if not is_idle(step)]
+        if parts and isinstance(parts[0], ColumnTransformer):
+            return _code_columns(parts[0], columns)
+    else:
+        return []
+    encodes = any(_encodes(part) for part in parts)
+    return [int(column) for column in columns] if encodes else []
+
+
+def _encodes(estimator: Any) -> bool:
+    """Whether there is an encoder in an estimator."""
+    if isinstance(estimator, Pipeline):
+        return any(_encodes(step) for _, step in estimator.steps)
+    if isinstance(estimator, FeatureUnion):
+        return any(_encodes(part) for _, part in estimator.transformer_list)
+    if isinstance(estimator, ColumnTransformer):
+        return any(_encodes(part) for _, part, _ in estimator.transformers_)
+    return isinstance(estimator, OneHotEncoder | OrdinalEncoder)
 
 
 def _is_number(column: Any) -> bool:

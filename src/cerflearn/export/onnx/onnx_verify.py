@@ -131,7 +131,7 @@ def _bounded(estimator: Any, rows: InputRows, run: Any) -> tuple[Bounded, Progra
         except (ValueError, TypeError, AttributeError):
             continue
         if first == 0:
-            data = two_columns(rows.data)
+            data = rows.numbers()
             start = Bounded(data, np.zeros_like(data))
         else:
             start = _unknown(estimator[:first], estimator[:first].transform, rows)

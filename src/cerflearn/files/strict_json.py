@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cerflearn.persistence.format_error import CerfFormatError
+from cerflearn.files.format_error import CerfFormatError
 
 DEEPEST = 64
 """Lists and objects inside each other, at most."""

@@ -1,14 +1,15 @@
 """The safetensors format: a JSON header with one metadata entry, then the bytes of the arrays.
 
 Eight bytes hold the length of the header (little-endian). The header names dtype, shape and place
-of each array, and the entry ``"cerf"`` of its metadata is the model's JSON as a string. The bytes
-of a file depend on its content alone. Any reader of safetensors opens these files.
+of each array, and the entry ``"cerf"`` of its metadata is our JSON as a string. The bytes of a file
+depend on its content alone. Any reader of safetensors opens these files.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cerflearn.persistence.format_error import CerfFormatError
-from cerflearn.persistence.strict_json import canonical, parse
+from cerflearn.files.format_error import CerfFormatError
+from cerflearn.files.strict_json import canonical, parse
 
 MOST_HEADER_BYTES = 2**20
 """Length of the header, at most: 1 MB."""
@@ -89,14 +90,16 @@ def raw_bytes(part: Any) -> Any:
     return part.reshape(-1).view(np.uint8) if isinstance(part, np.ndarray) else part
 
 
-def header_of(table: Mapping[str, Any], document: str) -> bytes:
+def header_of(
+    table: Mapping[str, Any], document: str, most_bytes: int = MOST_HEADER_BYTES
+) -> bytes:
     """Length and header of a file, filled up with spaces to a multiple of eight bytes."""
     text = canonical({"__metadata__": {METADATA_KEY: document}, **table}).encode("ascii")
     text += b" " * (-len(text) % 8)
-    if len(text) > MOST_HEADER_BYTES:
+    if len(text) > most_bytes:
         raise CerfFormatError(
-            f"The settings of the model take {len(text):,} bytes of JSON, and a model file may "
-            f"have {MOST_HEADER_BYTES:,}: it cannot be stored."
+            f"All but the arrays takes {len(text):,} bytes of JSON, and a file may have "
+            f"{most_bytes:,}: it cannot be stored."
         )
     return len(text).to_bytes(8, "little") + text
 
@@ -107,7 +110,7 @@ def digest_of(document: Mapping[str, Any], table: Mapping[str, Any], data: Any) 
     Parameters
     ----------
     document : mapping
-        The model's JSON; its key ``"digest"`` is left out.
+        Our JSON; its key ``"digest"`` is left out.
     table : mapping
         As :func:`lay_out` makes it.
     data : bytes-like, or list of ndarray
@@ -120,35 +123,47 @@ def digest_of(document: Mapping[str, Any], table: Mapping[str, Any], data: Any) 
     return digest.hexdigest()
 
 
-def unpack(buffer: memoryview) -> Content:
+def unpack(buffer: memoryview, most_header: int = MOST_HEADER_BYTES) -> Content:
     """Read a file's bytes; ``CerfFormatError`` if anything in them is wrong.
 
     Parameters
     ----------
     buffer : memoryview
         Of bytes, the whole file.
+    most_header : int, default=2**20
+        Length of the header, at most.
     """
     if len(buffer) < 8:
-        raise CerfFormatError(f"It has {len(buffer)} bytes: too short for a model file.")
+        raise CerfFormatError(f"It has {len(buffer)} bytes: too short for a file of cerflearn.")
     length = int.from_bytes(buffer[:8], "little")
-    if length > MOST_HEADER_BYTES or length % 8 or 8 + length > len(buffer):
+    if length > most_header or length % 8 or 8 + length > len(buffer):
         raise CerfFormatError(
-            f"Its header would have {length:,} bytes, of a file of {len(buffer):,}: it is no model "
-            "file, or was cut off."
+            f"Its header would have {length:,} bytes, of a file of {len(buffer):,}: it is no file "
+            "of cerflearn, or was cut off."
         )
     header = parse(bytes(buffer[8 : 8 + length]), "The header")
     if not isinstance(header, dict):
         raise CerfFormatError("The header is not an object.")
     metadata = header.pop("__metadata__", None)
     if not isinstance(metadata, dict) or set(metadata) != {METADATA_KEY}:
-        raise CerfFormatError("It is not a model of cerflearn: the header has no entry for it.")
+        raise CerfFormatError("It is no file of cerflearn: the header has no entry for it.")
     document = metadata[METADATA_KEY]
     if not isinstance(document, str):
-        raise CerfFormatError("The model's entry of the header is not text.")
+        raise CerfFormatError("Our entry of the header is not text.")
     data = buffer[8 + length :]
     tensors = {name: _tensor(name, entry, data) for name, entry in header.items()}
     _check_places(header, len(data))
     return Content(document, tensors, header, data)
+
+
+def read_bytes(path: str | os.PathLike[str]) -> memoryview:
+    """Bytes of a file, in memory that no array of another file shares."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        buffer = np.empty(size, dtype=np.uint8)
+        view = memoryview(buffer)  # type: ignore[arg-type]  # arrays are buffers
+        n_read = file.readinto(view)
+    return view[:n_read]
 
 
 def _tensor(name: str, entry: Any, data: memoryview) -> NDArray[Any]:

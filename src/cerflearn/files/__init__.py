@@ -1,0 +1,1 @@
+"""Files that are read without executing code: safetensors with strict JSON; checkpoints of fits."""
