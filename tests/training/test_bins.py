@@ -10,16 +10,15 @@ import pytest
 from cerflearn.training import policy
 from cerflearn.training.deployed import (
     bin_indicators,
-    choose_bins,
     deploy,
     deploy_fitted,
     first_bins,
     fit_tables,
 )
-from cerflearn.training.held_out import HeldOutResult
 from cerflearn.training.network import TABLE_END
 from cerflearn.training.settings import SettingsRequest, TrainingSettings
 from cerflearn.training.start import set_moments
+from cerflearn.training.trials import HeldOutResult, choose_bins
 from training_samples import make_network, make_task, random_network, run_search
 
 TABLES = TrainingSettings("table", 4, 1e-3)

@@ -9,12 +9,12 @@ import pytest
 
 from cerflearn.training import policy, trials
 from cerflearn.training.compared import candidate_settings
-from cerflearn.training.held_out import HeldOutResult, finalists_of
 from cerflearn.training.scores import losses_of_rows
 from cerflearn.training.search import Search
 from cerflearn.training.settings import SettingsRequest, TrainingSettings
 from cerflearn.training.sizes import n_steps_for, work_of
 from cerflearn.training.trainer import train_network
+from cerflearn.training.trials import HeldOutResult, finalists_of
 from training_samples import (
     RELU,
     by_kind,

@@ -13,7 +13,8 @@ from sklearn.metrics.pairwise import manhattan_distances
 from cerflearn._typing import Float64Array
 from cerflearn._validation import check_number, invalid
 from cerflearn.estimators.input import map_ranges, to_dense, varying_inputs
-from cerflearn.linalg.distances import distances_from_products, evenly_spaced_rows
+from cerflearn.linalg.distances import distances_from_products
+from cerflearn.linalg.row_slices import evenly_spaced_rows
 from cerflearn.spectral import KERNELS, SpectralLaw, law_from_kernel
 
 KernelLike: TypeAlias = Literal["rbf", "laplacian", "cauchy", "matern32", "matern52"] | SpectralLaw

@@ -23,7 +23,7 @@ from cerflearn.estimators.input import TrainingData, refuse_streamed, to_dense
 from cerflearn.estimators.targets import kind_of_target, one_hot
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.dense import draw_dense_map
-from cerflearn.linalg.distances import evenly_spaced_rows
+from cerflearn.linalg.row_slices import evenly_spaced_rows
 from cerflearn.spectral import SpectralLaw
 
 TeacherLike: TypeAlias = (

@@ -16,15 +16,7 @@ import numpy as np
 from cerflearn.engine.engines import map_in_order
 from cerflearn.training import policy
 from cerflearn.training.compared import candidate_settings, for_more_rows, neighbours
-from cerflearn.training.deployed import choose_bins
-from cerflearn.training.distillation import distilled_problem, labels_problem
-from cerflearn.training.held_out import (
-    Fold,
-    HeldOutResult,
-    best_of_kinds,
-    finalists_of,
-    ranked_settings,
-)
+from cerflearn.training.distillation import distilled_problem
 from cerflearn.training.inputs import multiplied
 from cerflearn.training.network import TrainableNetwork
 from cerflearn.training.saved_training import KeptTraining, load_round, save_round
@@ -34,11 +26,17 @@ from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.sizes import n_steps_for, work_of
 from cerflearn.training.task import Problem, Task, hash_of_rows, parts_of_rows
 from cerflearn.training.trials import (
+    Fold,
+    HeldOutResult,
     Trial,
     TrialResult,
     Trials,
+    best_of_kinds,
+    choose_bins,
+    finalists_of,
     least,
     losses_of,
+    ranked_settings,
     train_start,
 )
 
@@ -290,7 +288,7 @@ class Search:
         """Rows with the targets of a teacher, with inputs scaled one by one."""
         rng = np.random.default_rng([self._seed, 1])
         if teacher == "labels":
-            return labels_problem(task)
+            return task.problem()
         task = task.evenly_spaced(policy.DISTILLED_ROWS)
         return distilled_problem(task, self._options.fit_teachers[teacher](task, rng), rng)
 

@@ -9,11 +9,10 @@ import numpy as np
 
 from cerflearn._typing import StateStore
 from cerflearn.training.distillation import TeacherFunction, fit_kernel_teacher
-from cerflearn.training.held_out import HeldOutResult
 from cerflearn.training.network import TrainableNetwork
 from cerflearn.training.settings import SettingsRequest, TrainingSettings
 from cerflearn.training.task import Task
-from cerflearn.training.trials import MapTrials, Rescore
+from cerflearn.training.trials import HeldOutResult, MapTrials, Rescore
 
 FitTeacher = Callable[[Task, np.random.Generator], TeacherFunction]
 """Fits a teacher to a task."""

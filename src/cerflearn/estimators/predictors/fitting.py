@@ -32,14 +32,13 @@ from cerflearn.training.deployed import deploy_scaled
 from cerflearn.training.distillation import fit_kernel_teacher
 from cerflearn.training.inputs import column_deviations, multiplied
 from cerflearn.training.policy import BINS_WITHIN_BYTES, N_BINS
-from cerflearn.training.pruning import Budget, input_importances
+from cerflearn.training.pruning import Budget, sampled_importances
 from cerflearn.training.scores import TargetKind
 from cerflearn.training.search import Search
 from cerflearn.training.search_options import FitTeacher, SearchOptions, SearchResult
 from cerflearn.training.settings import Scaling, SettingsRequest, TrainingSettings
 from cerflearn.training.sizes import default_macs, least_macs, n_components_for, usual_inputs
 from cerflearn.training.task import Task, scaled_inputs
-from cerflearn.training.trainer import IMPORTANCE_ROWS
 from cerflearn.training.trials import Rescore
 
 _GAMMA_SHARE = 0.2  # of one over the median squared distance: gamma of drawn features
@@ -92,7 +91,8 @@ def fit_network(
     if model.learn == "selection":
         return _select(model, task, scaling, gamma, seed)
     options = _search_options(model, settings, gamma, rescore, seed, task)
-    options = replace(options, map_trials=place.map_trials, store=place.store)
+    n_threads = thread_count(place.n_jobs, task.n_samples)
+    options = replace(options, n_threads=n_threads, map_trials=place.map_trials, store=place.store)
     # Probabilities are scaled on held-out rows, compared or not.
     scaled = kind != "regression" and model.head in ("logistic", "ridge")
     found = Search(task, options, seed).run(needs_held_out=scaled)
@@ -301,7 +301,6 @@ def _search_options(
         fit_teachers=teachers,
         rescore=rescore,
         report=(lambda line: print(f"[{name}] {line}")) if model.verbose else None,
-        n_threads=thread_count(model.n_jobs, n_samples),
     )
 
 
@@ -330,9 +329,7 @@ def _deployed(
     """Network as it is deployed, of inputs scaled one by one, with importances of its inputs."""
     network, settings = found.network, found.settings
     deployed = deploy_scaled(network, settings, task)
-    inputs = scaled_inputs(task, settings)
-    rows = np.linspace(0, len(inputs) - 1, min(len(inputs), IMPORTANCE_ROWS)).astype(np.int64)
-    importances = input_importances(network, inputs[rows], column_deviations(inputs))
+    importances = sampled_importances(network, scaled_inputs(task, settings))
     return FittedNetwork(
         deployed,
         settings,
