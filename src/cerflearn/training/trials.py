@@ -242,7 +242,10 @@ def least(losses: Sequence[float]) -> int:
 
 def best_of_kinds(ranked: Sequence[TrainingSettings]) -> list[TrainingSettings]:
     """First of each kind of features, in their order."""
-    return list({settings.kind: settings for settings in reversed(ranked)}.values())[::-1]
+    found: dict[str, TrainingSettings] = {}
+    for settings in ranked:
+        found.setdefault(settings.kind, settings)
+    return list(found.values())
 
 
 def finalists_of(results: Sequence[HeldOutResult]) -> list[TrainingSettings]:
@@ -305,7 +308,21 @@ def choose_bins(
         n_bins: best if n_bins == first.n_bins else evaluate(replace(best.settings, n_bins=n_bins))
         for n_bins in policy.N_BINS
     }
-    loss = min(result.mean for result in by_bins.values())
+    losses = {n_bins: result.mean for n_bins, result in by_bins.items()}
+    return by_bins[fewest_bins(losses, constant_loss)]
+
+
+def fewest_bins(losses: dict[int, float], constant_loss: float) -> int:
+    """Fewest bins that lose little, see :data:`~cerflearn.training.policy.BIN_LOSS`.
+
+    Parameters
+    ----------
+    losses : dict
+        Held-out loss by number of bins, ascending.
+    constant_loss : float
+        Of constant scores on the same rows.
+    """
+    lowest = min(losses.values())
     of_least, of_constant = policy.BIN_LOSS
-    most = loss + min(of_least * loss, of_constant * constant_loss)
-    return next(result for result in by_bins.values() if result.mean <= most)
+    most = lowest + min(of_least * lowest, of_constant * constant_loss)
+    return next((n_bins for n_bins, loss in losses.items() if loss <= most), max(losses))
