@@ -281,7 +281,8 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor, ClassPredictions):  # t
         engine : {"serial", "threads", "dask"}, default=None
             Where settings are compared. None: on ``n_jobs`` threads, or on the cluster of a Dask
             collection. ``"dask"``: on the workers of the active ``Client``, who also read the
-            source or file X. The last training runs here. Same bits.
+            source or file X; the last training runs here. ``"threads"``: on ``n_jobs`` threads, or
+            all cores. Same bits.
 
         Returns
         -------
