@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cerflearn.training import deployed as deployed_module
-from cerflearn.training import policy, search
+from cerflearn.training import policy, search, trials
 from cerflearn.training.deployed import (
     bin_indicators,
     deploy,
@@ -195,7 +194,7 @@ def test_bins_of_the_network_of_all_rows_are_chosen_on_rows_of_early_stopping(sh
         seen.append((losses, constant_loss))
         return max(losses) if len(seen) > 1 else min(losses)
 
-    for module in (deployed_module, search):
+    for module in (trials, search):
         monkeypatch.setattr(module, "fewest_bins", most_bins)
     request = SettingsRequest(activation="table", teacher="labels", linear_part=False)
     monkeypatch.setattr(policy, "REFITS", (0.0, 0.0))
