@@ -30,7 +30,7 @@ from cerflearn.training.network import Activation
 from cerflearn.training.pruning import Budget
 from cerflearn.training.search import Search
 from cerflearn.training.search_options import SearchOptions, SearchResult
-from cerflearn.training.settings import SettingsRequest
+from cerflearn.training.settings import SettingsRequest, TrainingSettings
 from cerflearn.training.sizes import least_macs
 from cerflearn.training.task import Task
 
@@ -207,9 +207,12 @@ def train_for_targets(
     budget = Budget(options.macs, options.n_scores, options.group_size, options.features_per_mask)
     least = least_macs(budget, rows.shape[1])
     if options.macs < least:
+        codes, fewer = (
+            ("code", "") if options.n_scores == 1 else ("codes", ", or lower n_components")
+        )
         raise ValueError(
-            f"macs={options.macs} is not valid: one feature with its {options.n_scores} codes "
-            f"costs {least} MACs, the smallest possible budget. Pass macs={least} or more."
+            f"macs={options.macs} is not valid: one feature with its {options.n_scores} {codes} "
+            f"costs {least} MACs, the smallest possible budget. Pass macs={least} or more{fewer}."
         )
     mean, unit = _location_and_unit(targets)
     scaling = scale_inputs(rows, weights, by_column=True)
@@ -232,7 +235,11 @@ def train_for_targets(
         linear_part=options.linear_part,
     )
     search_options = SearchOptions(
-        request, effort=options.effort, n_threads=options.n_threads, report=options.report
+        request,
+        effort=options.effort,
+        n_threads=options.n_threads,
+        report=options.report,
+        describe=TrainingSettings.described,
     )
     found = Search(task, search_options, seed).run(needs_held_out=False)
     network = deploy_scaled(found.network, found.settings, task)
