@@ -20,9 +20,8 @@ def test_the_first_example_runs(capsys):
     accuracy, cost = capsys.readouterr().out.splitlines()[:2]
     (shown,) = re.findall(r"about (\d\.\d+)", PYTHON)
     assert float(accuracy) == pytest.approx(float(shown), abs=0.015)  # CPUs round differently
-    for figure in ("macs=500", "lookups=27"):
-        assert figure in PYTHON
-        assert figure in cost
+    assert "macs=500" in PYTHON
+    assert "macs=500" in cost
 
 
 def test_train_save_export_compile_and_run(capsys, monkeypatch, tmp_path):
