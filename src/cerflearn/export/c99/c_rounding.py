@@ -234,6 +234,8 @@ def check_rows(model: StagedModel, X: Any) -> Float64Array:
         raise ValueError(f"X of shape {rows.shape} must have rows of {model.n_inputs} inputs.")
     if np.isinf(rows).any():
         raise ValueError("X holds infinity: exported C takes finite inputs.")
+    if np.abs(rows).max(initial=0.0, where=~np.isnan(rows)) > np.finfo(np.float32).max:
+        raise ValueError("X holds numbers beyond single precision: scale the inputs of the model.")
     columns = model.stages[0].columns
     filled = {
         column.source

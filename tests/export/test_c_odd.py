@@ -1,0 +1,114 @@
+"""Exports that users try sooner or later: odd labels, names, scales and steps."""
+
+from __future__ import annotations
+
+import subprocess
+
+import numpy as np
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from cerflearn import MaskedFourierFeatures, export_c
+from cerflearn.export.c99.c_verify import STRICT_FLAGS, CExportError, find_compiler
+
+needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+X = np.random.default_rng(0).normal(size=(200, 4))
+
+
+def classifier(labels):
+    y = np.asarray(labels)[(X[:, 0] > 0).astype(int)]
+    return make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+
+
+def run_example(folder, text):
+    """Compile the example, and run it on text."""
+    command = [*find_compiler(), *STRICT_FLAGS, "-Wno-unused-function"]
+    subprocess.run([*command, "example_main.c", "-o", "example"], cwd=folder, check=True)
+    return subprocess.run(
+        [folder / "example"], input=text, capture_output=True, text=True, check=False
+    )
+
+
+def as_text(rows):
+    return "\n".join(" ".join(map(repr, row)) for row in rows.tolist())
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [2**40, 2**62],
+        [-(2**31), 5],
+        np.array([5, 2**63 + 1], dtype=np.uint64),
+        np.array([-3, 4], dtype=np.int8),
+        [False, True],
+        [1.0, 2.0],
+    ],
+)
+def test_labels_of_any_number_are_printed(labels, tmp_path):
+    model = classifier(labels)
+    export_c(model, tmp_path / "m.h", X=X)
+    found = run_example(tmp_path, as_text(X[:20])).stdout.split()
+    assert found == [str(label) for label in model.predict(X[:20]).tolist()]
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["gr\u00f6\u00dfe.h", "\u65e5\u672c.h", "a b's.h"])
+def test_the_example_includes_headers_of_any_name(name, tmp_path):
+    export_c(classifier([0, 1]), tmp_path / name, X=X)
+    assert run_example(tmp_path, as_text(X[:5])).returncode == 0
+
+
+@pytest.mark.parametrize("name", ['a"b.h', "a\\.h", "a\nb.h"])
+def test_names_that_no_include_can_hold(name, tmp_path):
+    with pytest.raises(ValueError, match="quotes, backslashes"):
+        export_c(classifier([0, 1]), tmp_path / name, X=X)
+    assert not list(tmp_path.iterdir())
+
+
+@needs_compiler
+@pytest.mark.parametrize("text", ["a b c d\n", "1 2 3\n", "1 2 3 x4\n"])
+def test_the_example_refuses_what_is_no_row_of_numbers(text, tmp_path):
+    export_c(classifier([0, 1]), tmp_path / "m.h", X=X)
+    done = run_example(tmp_path, text)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "number" in done.stderr
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_inputs_beyond_single_precision_are_refused(dtype, tmp_path):
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X * 1e60, X[:, 0] > 0)
+    with pytest.raises(ValueError, match="beyond single precision"):
+        export_c(model, tmp_path / "m.h", X=X * 1e60, dtype=dtype)
+
+
+def test_weights_of_branches_are_refused(tmp_path):
+    columns = ColumnTransformer([("a", MinMaxScaler(), [0, 1])], transformer_weights={"a": 3.0})
+    model = make_pipeline(columns, Ridge()).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="ColumnTransformer with transformer_weights"):
+        export_c(model, tmp_path / "m.h", X=X)
+
+
+class Doubled(StandardScaler):
+    """A scaler of the user's, which does something else."""
+
+    def transform(self, X, copy=None):
+        return 2.0 * super().transform(X, copy=copy)
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float32", "int16"])
+@pytest.mark.parametrize(
+    "last",
+    [Ridge(), LogisticRegression(C=1e-3), MaskedFourierFeatures(n_components=8, random_state=0)],
+)
+def test_numbers_are_compared_with_those_of_the_estimator_itself(last, dtype, tmp_path):
+    y = X[:, 0] > 0 if isinstance(last, LogisticRegression) else X[:, 0]
+    model = make_pipeline(Doubled(), last).fit(X, y)
+    with pytest.raises(CExportError, match="not what the estimator itself gives"):
+        export_c(model, tmp_path / "m.h", X=X, dtype=dtype)
+    assert not list(tmp_path.iterdir())
