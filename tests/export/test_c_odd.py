@@ -7,12 +7,23 @@ import subprocess
 import numpy as np
 import pytest
 from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 
-from cerflearn import MaskedFourierFeatures, export_c
+from cerflearn import MaskedFourierFeatures, cost, export_c
+from cerflearn.export.c99.c_calibrate import quantized
+from cerflearn.export.c99.c_fold import staged
+from cerflearn.export.c99.c_scales import QuantizeOptions
 from cerflearn.export.c99.c_verify import STRICT_FLAGS, CExportError, find_compiler
+from cerflearn.export.program import program_of
 
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 X = np.random.default_rng(0).normal(size=(200, 4))
@@ -112,3 +123,50 @@ def test_numbers_are_compared_with_those_of_the_estimator_itself(last, dtype, tm
     with pytest.raises(CExportError, match="not what the estimator itself gives"):
         export_c(model, tmp_path / "m.h", X=X, dtype=dtype)
     assert not list(tmp_path.iterdir())
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "first",
+    [
+        [StandardScaler()],
+        [MinMaxScaler(clip=True)],
+        [SimpleImputer(), RobustScaler()],
+        [StandardScaler(), SimpleImputer(), MinMaxScaler(clip=True)],
+        [ColumnTransformer([("a", StandardScaler(), [0, 1])], remainder=MaxAbsScaler())],
+    ],
+)
+def test_a_scaler_of_inputs_far_from_zero_is_not_folded(first, tmp_path):
+    far = (X + [1e6, 3e4, 0.0, -2e3]).astype(np.float32).astype(np.float64)
+    if any(isinstance(step, SimpleImputer) for step in first):
+        far[::7, 0] = np.nan
+    features = MaskedFourierFeatures(n_components=20, random_state=0)
+    model = make_pipeline(*first, features, Ridge()).fit(far, X[:, 0] > 0)
+    report = export_c(model, tmp_path / "m.h", X=far)
+    assert report.largest_error < 1e-5
+    assert cost(model).flash["float32"] == report.flash_bytes
+    assert cost(model).ram["float32"] == report.ram_bytes
+    report = export_c(model, tmp_path / "m.h", X=far, dtype="int16")
+    assert report.relative_error < 0.01
+
+
+def test_sums_that_do_not_fit_are_refused():
+    features = MaskedFourierFeatures(n_components=20, random_state=0)
+    far = (X + [1e6, 3e4, 0.0, -2e3]).astype(np.float32).astype(np.float64)
+    model = make_pipeline(MinMaxScaler(clip=True), features, Ridge()).fit(far, X[:, 0] > 0)
+    stages = staged(program_of(model), one_stage=True)
+    with pytest.raises(ValueError, match="rows like those that the model was fitted on"):
+        quantized(stages, "int16", np.array([[-1.0] * 4, [1.0] * 4]), QuantizeOptions())
+    assert cost(model).flash.keys() == {"float32", "int16", "int8"}
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_codes_need_more_digits_than_other_inputs(dtype, tmp_path):
+    codes = np.random.default_rng(0).choice([0.0, 1.0, 7.0, 30_000.0], size=(300, 1))
+    model = make_pipeline(OneHotEncoder(), LogisticRegression()).fit(codes, codes[:, 0] % 2)
+    assert export_c(model, tmp_path / "m.h", X=codes, dtype=dtype).label_agreement == 1.0
+    wider = np.where(codes == 7.0, 1e6, codes)
+    model = make_pipeline(OneHotEncoder(), LogisticRegression()).fit(wider, codes[:, 0] % 2)
+    with pytest.raises(ValueError, match="Codes of input 0 do not fit"):
+        export_c(model, tmp_path / "m.h", X=wider, dtype=dtype)

@@ -51,11 +51,14 @@ def column_code(prefix: str, stage: CStage, loop: str) -> PartCode:
         sources = np.array([column.source for column in group], dtype=np.int64)
         own = f"{prefix}_g{number}"
         arrays.append(indices(f"{own}_source", sources, stage.n_inputs))
+        first, less = group[0], ""
+        if first.zero:
+            arrays.append(floats(f"{own}_zero", [column.zero for column in group]))
+            less = f" - {own}_zero[i]"
         lines += [
             f"for ({loop} i = 0; i < {len(group)}; i++) {{",
-            f"    float v = x[{own}_source[i]];",
+            f"    float v = x[{own}_source[i]]{less};",
         ]
-        first = group[0]
         if first.marker is not None:
             arrays.append(floats(f"{own}_fill", [column.fill for column in group]))
             known = "v == v" if math.isnan(first.marker) else f"v != {float_literal(first.marker)}"
@@ -78,7 +81,7 @@ def column_groups(columns: tuple[Column, ...]) -> list[tuple[int, list[Column]]]
     groups: list[tuple[int, list[Column]]] = []
     last = None
     for i, column in enumerate(columns):
-        way = (column.code is None, column.clipped, repr(column.marker))
+        way = (column.code is None, column.clipped, repr(column.marker), column.zero != 0.0)
         if way != last:
             groups.append((i, []))
         groups[-1][1].append(column)
