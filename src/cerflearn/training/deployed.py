@@ -325,7 +325,21 @@ def choose_bins(
         n_bins: best if n_bins == first.n_bins else evaluate(replace(best.settings, n_bins=n_bins))
         for n_bins in policy.N_BINS
     }
-    least = min(result.mean for result in by_bins.values())
+    losses = {n_bins: result.mean for n_bins, result in by_bins.items()}
+    return by_bins[fewest_bins(losses, constant_loss)]
+
+
+def fewest_bins(losses: dict[int, float], constant_loss: float) -> int:
+    """Fewest bins that lose little, see :data:`~cerflearn.training.policy.BIN_LOSS`.
+
+    Parameters
+    ----------
+    losses : dict
+        Held-out loss by number of bins, ascending.
+    constant_loss : float
+        Of constant scores on the same rows.
+    """
+    least = min(losses.values())
     of_least, of_constant = policy.BIN_LOSS
     most = least + min(of_least * least, of_constant * constant_loss)
-    return next(result for result in by_bins.values() if result.mean <= most)
+    return next((n_bins for n_bins, loss in losses.items() if loss <= most), max(losses))

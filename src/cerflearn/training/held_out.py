@@ -70,7 +70,10 @@ class Fold:
 
 def best_of_kinds(ranked: Sequence[TrainingSettings]) -> list[TrainingSettings]:
     """First of each kind of features, in their order."""
-    return list({settings.kind: settings for settings in reversed(ranked)}.values())[::-1]
+    found: dict[str, TrainingSettings] = {}
+    for settings in ranked:
+        found.setdefault(settings.kind, settings)
+    return list(found.values())
 
 
 def finalists_of(results: Sequence[HeldOutResult]) -> list[TrainingSettings]:

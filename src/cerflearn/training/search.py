@@ -16,7 +16,7 @@ import numpy as np
 from cerflearn.engine.engines import map_in_order
 from cerflearn.training import policy
 from cerflearn.training.compared import candidate_settings, for_more_rows, neighbours
-from cerflearn.training.deployed import choose_bins
+from cerflearn.training.deployed import choose_bins, deploy_fitted, fewest_bins
 from cerflearn.training.distillation import distilled_problem, labels_problem
 from cerflearn.training.held_out import (
     Fold,
@@ -32,7 +32,7 @@ from cerflearn.training.scores import fit_inverse_temperature, losses_of_rows
 from cerflearn.training.search_options import SearchOptions, SearchResult
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.sizes import n_steps_for, work_of
-from cerflearn.training.task import Problem, Task, hash_of_rows, parts_of_rows
+from cerflearn.training.task import Problem, Task, hash_of_rows, parts_of_rows, scaled_inputs
 from cerflearn.training.trials import (
     Trial,
     TrialResult,
@@ -87,11 +87,14 @@ class Search:
             best = self._compare_with_none(only, needs_held_out=needs_held_out)
         else:
             best = self._choose([self._for_fewer_rows(c) for c in candidates])
+        bins_are_open = best is not None and best.settings.n_bins is None
         best = best if best is None else self._with_bins(best)
         settings = last = candidates[0] if best is None else best.settings
         if best is not None:
             last = for_more_rows(settings, best.n_trained, self._task.n_samples)
         network = self._train_on_all(last, best)
+        if bins_are_open:
+            settings = replace(settings, n_bins=self._bins_of_last(network, settings))
         n_resumed = 0 if best is None else len(best.networks)
         return SearchResult(network, replace(settings, n_resumed=n_resumed), best, last.alpha)
 
@@ -261,6 +264,22 @@ class Search:
         return choose_bins(
             settings, evaluate, task.n_scores, task.n_samples, float(np.mean(constant))
         )
+
+    def _bins_of_last(self, network: TrainableNetwork, settings: TrainingSettings) -> int | None:
+        """Bins of the network of all rows, if early stopping holds out rows to choose them on.
+
+        More rows give sharper tables, which need more bins than those that were compared.
+        """
+        rows = self._held_out
+        if rows is None or settings.kind != "table" or settings.refit:
+            return settings.n_bins
+        X, losses = scaled_inputs(rows, settings), {}
+        for n_bins in policy.N_BINS:
+            deployed = deploy_fitted(network, replace(settings, n_bins=n_bins), self._task)
+            losses[n_bins] = rows.loss(self._task.bounded(deployed.scores(X)))
+            self._say(f"all rows, {n_bins} bins: held-out loss {losses[n_bins]:.4f}")
+        constant = np.broadcast_to(self._task.constant_scores(), rows.targets.shape)
+        return fewest_bins(losses, rows.loss(constant))
 
     def _result(self, settings: TrainingSettings, found: Sequence[TrialResult]) -> HeldOutResult:
         """Scores of the held-out rows of the first folds, with their losses."""
