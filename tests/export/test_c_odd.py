@@ -27,6 +27,7 @@ from cerflearn.export.program import program_of
 
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 X = np.random.default_rng(0).normal(size=(200, 4))
+FAR = (X + np.array([1e6, 3e4, 0.0, -2e3])).astype(np.float32).astype(np.float64)
 
 
 def classifier(labels):
@@ -137,7 +138,7 @@ def test_numbers_are_compared_with_those_of_the_estimator_itself(last, dtype, tm
     ],
 )
 def test_a_scaler_of_inputs_far_from_zero_is_not_folded(first, tmp_path):
-    far = (X + [1e6, 3e4, 0.0, -2e3]).astype(np.float32).astype(np.float64)
+    far = FAR.copy()
     if any(isinstance(step, SimpleImputer) for step in first):
         far[::7, 0] = np.nan
     features = MaskedFourierFeatures(n_components=20, random_state=0)
@@ -152,8 +153,7 @@ def test_a_scaler_of_inputs_far_from_zero_is_not_folded(first, tmp_path):
 
 def test_sums_that_do_not_fit_are_refused():
     features = MaskedFourierFeatures(n_components=20, random_state=0)
-    far = (X + [1e6, 3e4, 0.0, -2e3]).astype(np.float32).astype(np.float64)
-    model = make_pipeline(MinMaxScaler(clip=True), features, Ridge()).fit(far, X[:, 0] > 0)
+    model = make_pipeline(MinMaxScaler(clip=True), features, Ridge()).fit(FAR, X[:, 0] > 0)
     stages = staged(program_of(model), one_stage=True)
     with pytest.raises(ValueError, match="rows like those that the model was fitted on"):
         quantized(stages, "int16", np.array([[-1.0] * 4, [1.0] * 4]), QuantizeOptions())
@@ -170,3 +170,22 @@ def test_codes_need_more_digits_than_other_inputs(dtype, tmp_path):
     model = make_pipeline(OneHotEncoder(), LogisticRegression()).fit(wider, codes[:, 0] % 2)
     with pytest.raises(ValueError, match="Codes of input 0 do not fit"):
         export_c(model, tmp_path / "m.h", X=wider, dtype=dtype)
+
+
+@needs_compiler
+@pytest.mark.parametrize("size", [1e-30, 1e30])
+@pytest.mark.parametrize("dtype", ["float32", "int8", "int16"])
+def test_inputs_of_any_size_in_single_precision(dtype, size, tmp_path):
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    features = MaskedFourierFeatures(n_components=20, random_state=0)
+    model = make_pipeline(features, LogisticRegression()).fit(X * size, y)
+    report = export_c(model, tmp_path / "m.h", X=X * size, dtype=dtype)
+    assert report.label_agreement >= 0.98
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "int16"])
+def test_inputs_below_single_precision_are_refused(dtype, tmp_path):
+    features = MaskedFourierFeatures(n_components=20, random_state=0)
+    model = make_pipeline(features, LogisticRegression()).fit(X * 1e-44, X[:, 0] > 0)
+    with pytest.raises(ValueError, match="scale the inputs of the model"):
+        export_c(model, tmp_path / "m.h", X=X * 1e-44, dtype=dtype)

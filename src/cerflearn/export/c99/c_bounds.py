@@ -16,8 +16,9 @@ def float_tolerance(
 ) -> Float64Array:
     """Bound (n_samples, n_outputs) of the error of float32 C.
 
-    Inputs are rounded to float32, unless they are exact in it; sums of m terms are off by at most m + 3 roundings of the sum of
-    absolute values, and a table whose sum is that close to an edge may be looked up beside it.
+    Inputs are rounded to float32, unless they are exact in it; sums of m terms are off by at most
+    m + 3 roundings of the sum of absolute values, and a table whose sum is that close to an edge
+    may be looked up beside it.
     """
     errors = np.abs(np.nan_to_num(X)) * (0.0 if exact_inputs else _FLOAT_ROUNDOFF)
     for stage in model.stages:

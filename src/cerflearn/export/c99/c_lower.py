@@ -288,6 +288,12 @@ class CStage:
         """Numbers that parts choose from."""
         return len(self.columns) or self.n_inputs
 
+    @property
+    def sources(self) -> set[int]:
+        """Inputs that are read."""
+        read = {int(i) for part in self.parts for i in part.projections.mask_inputs}
+        return {self.columns[i].source for i in read} if self.columns else read
+
     def column_values(self, X: Float64Array) -> Float64Array:
         """Columns (n_samples, n_columns) of rows of inputs."""
         if not self.columns:
