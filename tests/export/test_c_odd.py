@@ -9,6 +9,7 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
@@ -189,3 +190,10 @@ def test_inputs_below_single_precision_are_refused(dtype, tmp_path):
     model = make_pipeline(features, LogisticRegression()).fit(X * 1e-44, X[:, 0] > 0)
     with pytest.raises(ValueError, match="scale the inputs of the model"):
         export_c(model, tmp_path / "m.h", X=X * 1e-44, dtype=dtype)
+
+
+def test_of_a_search_the_best_estimator_is_written(tmp_path):
+    search = GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2).fit(X, X[:, 0] > 0)
+    export_c(search, tmp_path / "a.h", X=X, name="m")
+    export_c(search.best_estimator_, tmp_path / "b.h", X=X, name="m")
+    assert (tmp_path / "a.h").read_text() == (tmp_path / "b.h").read_text()

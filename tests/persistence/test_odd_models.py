@@ -15,6 +15,7 @@ from sklearn.linear_model import (
     QuantileRegressor,
     TheilSenRegressor,
 )
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -106,3 +107,10 @@ def test_what_could_not_be_loaded_is_not_written(steps, message, tmp_path):
 def test_names_of_files_up_to_what_the_system_takes(name, tmp_path):
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(rows(), classes(2))
     assert_comes_back(model, rows(), tmp_path / name)
+
+
+def test_of_a_search_the_best_estimator_can_be_stored(tmp_path):
+    search = GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2).fit(rows(), classes(2))
+    with pytest.raises(ValueError, match="Save its best_estimator_"):
+        save(search, tmp_path / "m.cerf")
+    assert_comes_back(search.best_estimator_, rows(), tmp_path / "m.cerf")

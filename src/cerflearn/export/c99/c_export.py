@@ -177,6 +177,7 @@ def export_c(
     >>> report.label_agreement > 0.97
     True
     """
+    estimator = getattr(estimator, "best_estimator_", estimator)  # of a search
     target = Path(path)
     _check_request(target, dtype, X)
     drawn = X is None and verify

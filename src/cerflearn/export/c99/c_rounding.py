@@ -109,7 +109,7 @@ def input_scaling(
             )
         if abs(int(shift[i])) > _MOST_SHIFT and i in stage.sources:
             raise ValueError(
-                f"Input {i} has values of a size of 2^{bits - int(shift[i])}, which is beyond single "
+                f"Input {i} has values of about 2^{bits - int(shift[i])}, which is beyond single "
                 "precision: scale the inputs of the model."
             )
     return FixedPointInputs(zero, np.clip(shift, -_MOST_SHIFT, _MOST_SHIFT), limit, markers)
