@@ -149,18 +149,19 @@ def _sums_code(
     else:
         weights = floats(f"{prefix}_weights", tiled(layout.projections, tile))
         shared = layout.kind == "shared"
-        value = f"c[{prefix}_inputs[i]]" if shared else "c[i]"
+        value = f"c[{prefix}_inputs[%s]]" if shared else "c[%s]"
         start, stop = ("first", "last") if shared else ("0", str(n))
-        begins, ends = (f"{prefix}_starts[m]", f"{prefix}_starts[m + 1]")
-        span = f"{loop} i = {begins}; i < {ends}" if shared else f"{loop} i = 0; i < {n_columns}"
+        span = (
+            (f"{prefix}_starts[m]", f"{prefix}_starts[m + 1]") if shared else ("0", str(n_columns))
+        )
         lines = [
             f"for ({loop} k = {start}; k < {stop}; k += {tile}) {{",
             f"    {width % (stop, stop)}",
             f"    for ({loop} j = 0; j < width; j++) t[j] = {begin};",
             f"    if (width == {tile}) {{",
-            *_indent(_block_code(loop, span, value, str(tile)), 2),
+            *_indent(_block_code(loop, *span, value, str(tile)), 2),
             "    } else {",
-            *_indent(_block_code(loop, span, value, "width"), 2),
+            *_indent(_block_code(loop, *span, value, "width"), 2),
             "    }",
             *_indent(sink),
             "}",
@@ -178,11 +179,21 @@ def _sums_code(
     return PartCode((*layout.arrays, *used), tuple(lines), 0)
 
 
-def _block_code(loop: str, span: str, value: str, width: str) -> list[str]:
+def _block_code(loop: str, first: str, stop: str, value: str, width: str) -> list[str]:
+    """Add columns times weights to sums ``t``, four columns at once: sums wait for each other."""
+    values = ", ".join(f"v{u} = {value % f'i + {u}'}" for u in range(4))
+    terms = ["w[j] * v0", *(f"w[{u} * {width} + j] * v{u}" for u in (1, 2, 3))]
     return [
-        f"for ({span}; i++) {{",
-        f"    const float v = {value};",
-        f"    for ({loop} j = 0; j < {width}; j++) t[j] += w[j] * v;",
+        f"{loop} i = {first};",
+        f"for (; i + 4 <= {stop}; i += 4) {{",
+        f"    const float {values};",
+        f"    for ({loop} j = 0; j < {width}; j++)",
+        f"        t[j] += ({terms[0]} + {terms[1]}) + ({terms[2]} + {terms[3]});",
+        f"    w += 4 * {width};",
+        "}",
+        f"for (; i < {stop}; i++) {{",
+        f"    const float v0 = {value % 'i'};",
+        f"    for ({loop} j = 0; j < {width}; j++) t[j] += w[j] * v0;",
         f"    w += {width};",
         "}",
     ]
