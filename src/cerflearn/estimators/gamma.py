@@ -46,6 +46,8 @@ def resolve_law(kernel: Any, gamma: Any, X: Any) -> tuple[SpectralLaw, float | N
         return kernel, None
     value = resolve_gamma(gamma, kernel, X)
     if value > _LARGEST_GAMMA:
+        if isinstance(gamma, str):
+            raise _unreadable(gamma, 1.0 / value)
         raise invalid("gamma", value, f"at most {_LARGEST_GAMMA:g}; scale X instead")
     return law_from_kernel(kernel, value), value
 
@@ -91,11 +93,16 @@ def resolve_gamma(gamma: Any, kernel: str, X: Any) -> float:
     if spread == 0.0 and not (gamma == "scale" and varying_inputs(X).any()):
         return 1.0
     if not 0.0 < spread < np.inf or not 0.0 < 1.0 / spread < np.inf:
-        raise ValueError(
-            f"gamma={gamma!r} cannot be read off X, whose spread is {spread:.3g}: scale X, for "
-            "example with StandardScaler, or pass a number."
-        )
+        raise _unreadable(gamma, spread)
     return 1.0 / spread
+
+
+def _unreadable(gamma: str, spread: float) -> ValueError:
+    """Error of data that are too large or too small for a kernel of their own width."""
+    return ValueError(
+        f"gamma={gamma!r} cannot be read off X, whose spread is {spread:.3g}: scale X, for "
+        "example with StandardScaler, or pass a number."
+    )
 
 
 def _spread(X: Any, absolute: bool) -> float:

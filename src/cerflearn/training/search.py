@@ -219,8 +219,8 @@ class Search:
             for i, settings in enumerate(candidates)
         ]
         for result in results:
-            n_steps = steps[result.settings]
-            self._say(f"{n_steps} steps, {result.settings}: held-out loss {result.mean:.4f}")
+            told = f"{steps[result.settings]} steps, {self._options.describe(result.settings)}"
+            self._say(f"{told}: held-out loss {result.mean:.4f}")
         return results
 
     def _run(self, trials: Sequence[Trial]) -> list[TrialResult]:
@@ -253,7 +253,7 @@ class Search:
                 for network, fold in zip(best.networks, folds, strict=True)
             ]
             result = self._result(binned, found)
-            self._say(f"{binned}: held-out loss {result.mean:.4f}")
+            self._say(f"{self._options.describe(binned)}: held-out loss {result.mean:.4f}")
             return result
 
         constant = [

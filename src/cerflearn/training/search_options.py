@@ -39,6 +39,8 @@ class SearchOptions:
         to the features of a trained network. None: the head that was trained with them.
     report : callable or None
         Called with lines that say what is done.
+    describe : callable
+        Line of settings in them.
     n_threads : int
         Threads; the bits of the result do not depend on their number.
     map_trials : callable or None
@@ -55,6 +57,7 @@ class SearchOptions:
     )
     rescore: Rescore | None = None
     report: Callable[[str], None] | None = None
+    describe: Callable[[TrainingSettings], str] = str
     n_threads: int = 1
     map_trials: MapTrials | None = None
     store: StateStore | None = None

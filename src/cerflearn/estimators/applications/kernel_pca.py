@@ -335,7 +335,8 @@ class RandomizedKernelPCA(
     def _train(self, data: TrainingData, rng: np.random.Generator) -> None:
         """Train a network of codes within the budget, and set all fitted attributes."""
         refuse_streamed(data.X, f"macs={self.macs!r}", "leave macs out, or pass an array")
-        check_regressed(data.X)
+        if self.fit_inverse_transform:
+            check_regressed(data.X)
         targets = self._targets(data, rng, thread_count(self.n_jobs, data.n_samples))
         encoder, moments = train_codes(self, data, targets, rng)
         if self.fit_inverse_transform:
