@@ -40,7 +40,9 @@ from cerflearn.features.base import FeatureMap
 from cerflearn.features.blocked import BlockedMap
 from cerflearn.features.masked import MaskedMap
 
-_MOST_SHIFT = 256.0  # of a scaled column: folding it loses that many roundings of single precision
+_FOLDED_SHIFT = (
+    256.0  # of a scaled column: folding it loses that many roundings of single precision
+)
 _LEAST_BUTTERFLY = 64  # padded size from which a Fastfood transform is written as one
 
 
@@ -97,7 +99,7 @@ def staged(program: Program, *, one_stage: bool = False) -> StagedModel:
 def _near_zero(terms: _Terms) -> _Terms:
     """Subtract the middle of columns that are far from zero for their scale before all else."""
     columns, shift = list(terms.columns), terms.shift.copy()
-    for i in np.flatnonzero(np.abs(shift) > _MOST_SHIFT):
+    for i in np.flatnonzero(np.abs(shift) > _FOLDED_SHIFT):
         zero = float(np.float32(-shift[i] / terms.factor[i]))
         if columns[i].can_be_shifted and math.isfinite(zero):
             columns[i] = columns[i].shifted(zero)
