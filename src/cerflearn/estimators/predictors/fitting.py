@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from cerflearn.estimators.predictors.training_rows import TrainingRows
 from cerflearn.estimators.scaling import InputScaling, scale_inputs
 from cerflearn.features.cost import (
     TABLE_WEIGHT_BYTES,
+    Storage,
     StoredArray,
     compressed_array,
     stored_bytes,
@@ -136,20 +138,29 @@ def make_budget(model: Any, n_features: int, n_scores: int) -> Budget:
     return _with_bytes(model, budget, n_features)
 
 
+def _count_bytes(
+    storage: Storage,
+    n_features: int,
+    n_scores: int,
+    n_entries: int,
+    n_components: int,
+    n_linear: int,
+    n_bins: int | None,
+) -> int:
+    """Bytes of a network; a function of the module, as fitted models that hold it are pickled."""
+    least_bytes = TABLE_WEIGHT_BYTES if n_bins else 1
+    arrays = [
+        compressed_array(n_entries, n_components, n_features, least_bytes),
+        StoredArray(n_components * n_scores * (n_bins or 1)),
+        compressed_array(n_linear, n_scores, n_features),
+    ]
+    biases = n_components + n_scores
+    return stored_bytes(storage, n_features=n_features, arrays=arrays, n_biases=biases)
+
+
 def _with_bytes(model: Any, budget: Budget, n_features: int) -> Budget:
     """Budget that counts bytes, refused if the smallest model has more."""
-    storage, n_scores = model.storage, budget.n_scores
-
-    def count_bytes(n_entries: int, n_components: int, n_linear: int, n_bins: int | None) -> int:
-        least_bytes = TABLE_WEIGHT_BYTES if n_bins else 1
-        arrays = [
-            compressed_array(n_entries, n_components, n_features, least_bytes),
-            StoredArray(n_components * n_scores * (n_bins or 1)),
-            compressed_array(n_linear, n_scores, n_features),
-        ]
-        biases = n_components + n_scores
-        return stored_bytes(storage, n_features=n_features, arrays=arrays, n_biases=biases)
-
+    count_bytes = partial(_count_bytes, model.storage, n_features, budget.n_scores)
     per_mask = budget.features_per_mask
     group = min(budget.group_size, n_features)
     n_bins = N_BINS[0] if model.activation == "table" else None
