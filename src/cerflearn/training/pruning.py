@@ -42,6 +42,9 @@ class Budget:
     count_bytes : callable or None
         ``count_bytes(n_entries, n_components, n_linear, n_bins)``: bytes of a network whose
         features have ``n_bins`` rows of scores each, or one row if that is None.
+    input_shape : tuple of int or None
+        Height, width and channels of images whose pixels the inputs are: features start with
+        patches of them.
     """
 
     macs: int
@@ -50,6 +53,7 @@ class Budget:
     features_per_mask: int = 1
     max_bytes: int | None = None
     count_bytes: Callable[[int, int, int, int | None], int] | None = None
+    input_shape: tuple[int, int, int] | None = None
 
     def within(self, macs: int | None) -> Budget:
         """Return the budget of a network that has at most so many operations, too."""

@@ -109,6 +109,8 @@ def _draw_inputs(
     rng: np.random.Generator,
 ) -> list[Int32Array]:
     """Draw inputs of each feature: whole groups, the same for features that share a mask."""
+    if budget.input_shape is not None:
+        return _draw_patches(n_components, n_inputs, usable, budget, rng)
     size = budget.group_size
     groups = np.flatnonzero(np.logical_or.reduceat(usable, np.arange(0, len(usable), size)))
     n_groups = min(len(groups), max(1, n_inputs // size))
@@ -118,6 +120,45 @@ def _draw_inputs(
         grid = (np.sort(chosen)[:, None] * size + np.arange(size)).ravel()
         inputs = grid[grid < len(usable)].astype(np.int32)
         found += [inputs] * min(budget.features_per_mask, n_components - len(found))
+    return found
+
+
+def patch_sides(n_pixels: float, height: int, width: int) -> tuple[int, int]:
+    """Sides of a patch of about so many pixels: a square, at most half of each side of the image.
+
+    Examples
+    --------
+    >>> patch_sides(118, 28, 28), patch_sides(400, 28, 28), patch_sides(30, 1, 500)
+    ((11, 11), (14, 14), (1, 30))
+    """
+    most_rows, most_columns = -(-height // 2), -(-width // 2)
+    rows = min(int(np.ceil(np.sqrt(n_pixels))), most_rows)
+    columns = min(int(np.ceil(n_pixels / rows)), most_columns)
+    return min(int(np.ceil(n_pixels / columns)), most_rows), columns
+
+
+def _draw_patches(
+    n_components: int,
+    n_inputs: int,
+    usable: BoolArray,
+    budget: Budget,
+    rng: np.random.Generator,
+) -> list[Int32Array]:
+    """Draw inputs of each feature: a patch around a usable pixel, or ``n_inputs`` of a patch."""
+    assert budget.input_shape is not None
+    height, width, depth = budget.input_shape
+    rows, columns = patch_sides(max(1.0, n_inputs / depth), height, width)
+    pixels = np.arange(len(usable)).reshape(height, width, depth)
+    found: list[Int32Array] = []
+    while len(found) < n_components:
+        row, column = divmod(int(rng.choice(np.flatnonzero(usable))) // depth, width)
+        top = np.clip(row - rng.integers(rows), 0, height - rows)
+        left = np.clip(column - rng.integers(columns), 0, width - columns)
+        patch = pixels[top : top + rows, left : left + columns].ravel()
+        patch = patch[usable[patch]]
+        if len(patch) > n_inputs:
+            patch = np.sort(rng.choice(patch, n_inputs, replace=False))
+        found += [patch.astype(np.int32)] * min(budget.features_per_mask, n_components - len(found))
     return found
 
 

@@ -73,6 +73,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     alpha: float | Literal["auto"]
     settings: dict[str, Any] | None
     group_size: int
+    input_shape: tuple[int, ...] | None
     features_per_mask: int
     effort: float
     early_stopping: bool | Literal["auto"]

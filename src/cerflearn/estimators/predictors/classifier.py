@@ -90,6 +90,9 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor, ClassPredictions):  # t
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; ``"balanced"`` gives every class the same total weight. Classes
         whose rows all have weight 0 are left out. Not for several labels a row.
+    input_shape : tuple of int, default=None
+        Height and width, and channels, of images whose pixels are the columns of X, row by row;
+        (1, length) of signals: features start with patches. None: with inputs drawn at random.
     effort : float, default=1.0
         About proportional to the time of ``fit``: more steps of training, and with twice the effort
         twice as many settings.
@@ -223,6 +226,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor, ClassPredictions):  # t
         settings: dict[str, Any] | None = None,
         group_size: int = 1,
         features_per_mask: int = 1,
+        input_shape: tuple[int, ...] | None = None,
         class_weight: dict[Hashable, float] | Literal["balanced"] | None = None,
         effort: float = 1.0,
         early_stopping: bool | Literal["auto"] = "auto",
@@ -244,6 +248,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor, ClassPredictions):  # t
         self.settings = settings
         self.group_size = group_size
         self.features_per_mask = features_per_mask
+        self.input_shape = input_shape
         self.class_weight = class_weight
         self.effort = effort
         self.early_stopping = early_stopping

@@ -120,7 +120,13 @@ def _has_linear_part(model: Any) -> bool:
 def make_budget(model: Any, n_features: int, n_scores: int) -> Budget:
     """Budget of the network, refused if it is too small for what is asked."""
     macs = default_macs(n_features, n_scores) if model.macs is None else int(model.macs)
-    budget = Budget(macs, n_scores, int(model.group_size), int(model.features_per_mask))
+    budget = Budget(
+        macs,
+        n_scores,
+        int(model.group_size),
+        int(model.features_per_mask),
+        input_shape=_image_shape(model, n_features),
+    )
     least = least_macs(budget, n_features)
     if macs < least and model.macs is None:
         budget = replace(budget, macs=least)
@@ -136,6 +142,19 @@ def make_budget(model: Any, n_features: int, n_scores: int) -> Budget:
     if model.max_bytes is None:
         return budget
     return _with_bytes(model, budget, n_features)
+
+
+def _image_shape(model: Any, n_features: int) -> tuple[int, int, int] | None:
+    """Height, width and channels that are given, refused if they are not those of X."""
+    if model.input_shape is None:
+        return None
+    height, width, depth = (int(n) for n in (*model.input_shape, 1)[:3])
+    if height * width * depth != n_features:
+        raise ValueError(
+            f"input_shape={model.input_shape} is not valid: it has {height * width * depth:,} "
+            f"inputs, and X has {n_features:,} columns."
+        )
+    return height, width, depth
 
 
 def _count_bytes(

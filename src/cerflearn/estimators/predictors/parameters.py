@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,16 @@ def _check_teacher_name(name: str, value: Any) -> None:
         return
     if isinstance(value, str) or not hasattr(value, "fit"):
         raise invalid(name, value, "'auto', 'labels', 'kernel', 'boosting' or an estimator")
+
+
+def _check_input_shape(name: str, value: Any) -> None:
+    if value is None:
+        return
+    whole = isinstance(value, tuple | list) and all(
+        isinstance(n, Integral) and not isinstance(n, bool) and n > 0 for n in value
+    )
+    if not whole or len(value) not in (2, 3):
+        raise invalid(name, value, "None or a tuple (height, width) or (height, width, channels)")
 
 
 _ALPHA = Number("a number from 0 to 1e20", at_least=0.0, at_most=1e20)
@@ -97,6 +108,7 @@ PREDICTOR_CONSTRAINTS: dict[str, Constraint] = {
     "settings": Passes(_check_settings),
     "group_size": OneOf((1, 2, 4, 8, 16)),
     "features_per_mask": Whole("a positive integer"),
+    "input_shape": Passes(_check_input_shape),
     "effort": Number("a number from .01 to 1,000", at_least=0.01, at_most=1000.0),
     "early_stopping": Passes(_check_early_stopping),
     "warm_start": Flag(),
@@ -131,7 +143,13 @@ PREDICTOR_EFFECTS = (
             lambda model: model.learn == "selection",
             f"no frequencies are trained; leave {name} at its default, or train features",
         )
-        for name in ("alpha", "effort", "early_stopping", "max_bytes", "settings")
+        for name in ("alpha", "input_shape", "effort", "early_stopping", "max_bytes", "settings")
+    ),
+    NoEffect(
+        "group_size",
+        "input_shape",
+        lambda model: model.input_shape is not None,
+        "patches are not cut into groups; leave group_size at 1, or input_shape at None",
     ),
     *(
         NoEffect(

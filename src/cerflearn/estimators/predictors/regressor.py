@@ -70,26 +70,26 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         ``"auto"``: by held-out rows. Tables have no head, and need ``head="trained"``.
     n_components : int or "auto", default="auto"
         Features that training starts with; pruning may leave fewer. 0: the linear part alone.
-        ``"auto"``: by the budget and the number of rows, at most 5 sqrt(n_samples); several numbers
-        are compared, and where rows bound them also networks that use a part of the budget only.
+        ``"auto"``: by budget and rows, at most 5 sqrt(n_samples); several numbers are compared.
     gamma : {"cv", "scale", "median"} or float, default="cv"
-        Coefficient of the Gaussian kernel whose frequencies cosines start with. ``"cv"`` scales
-        inputs, one by one or all alike, and starts with about one radian for a standard deviation
-        of each projection, or two, by held-out rows. Others keep inputs as they are: ``"scale"`` is
-        1 / (n_features * X.var()), ``"median"`` one over the median squared distance.
+        Coefficient of the Gaussian kernel whose frequencies cosines start with. ``"cv"``: inputs
+        are scaled, and frequencies are a radian or two for a deviation, by held-out rows. Others
+        keep inputs: ``"scale"`` is 1 / (n_features * X.var()), ``"median"`` one over the median
+        squared distance.
     alpha : float or "auto", default="auto"
         Penalty of squared weights of the head beside the mean loss over rows, in units of the
         features' variance, as in ridge regression. ``"auto"``: by held-out rows.
     settings : dict, default=None
-        Settings of an earlier fit, its ``settings_``: nothing is compared, which saves most of the
-        time. None: they are searched for.
+        Settings of an earlier fit, its ``settings_``: nothing is compared. None: search for them.
     group_size : {1, 2, 4, 8, 16}, default=1
         Consecutive inputs that a feature reads or leaves together.
     features_per_mask : int, default=1
         Consecutive features that read the same inputs, for speed.
+    input_shape : tuple of int, default=None
+        Height and width, and channels, of images whose pixels are the columns of X, row by row;
+        (1, length) of signals: features start with patches. None: with inputs drawn at random.
     effort : float, default=1.0
-        About proportional to the time of ``fit``: more steps of training, and with twice the effort
-        twice as many settings.
+        About proportional to the time of ``fit``: steps of training, and settings compared.
     early_stopping : bool or "auto", default="auto"
         Hold out a tenth of the rows, at most 5,000, in the last training, and keep the network with
         the least loss on them of those after pruning. ``"auto"``: from 10,000 rows on.
@@ -228,6 +228,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         settings: dict[str, Any] | None = None,
         group_size: int = 1,
         features_per_mask: int = 1,
+        input_shape: tuple[int, ...] | None = None,
         effort: float = 1.0,
         early_stopping: bool | Literal["auto"] = "auto",
         warm_start: bool = False,
@@ -248,6 +249,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         self.settings = settings
         self.group_size = group_size
         self.features_per_mask = features_per_mask
+        self.input_shape = input_shape
         self.effort = effort
         self.early_stopping = early_stopping
         self.warm_start = warm_start
@@ -346,8 +348,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         # Rounding must not make a constant vary.
         mean = np.where(varies, mean, targets[0])
         deviation = np.sqrt(np.where(varies, variance, 1.0))
-        standardised = (targets - mean) / deviation
-        scaled_rows = replace(rows, targets=standardised)
+        scaled_rows = replace(rows, targets=(targets - mean) / deviation)
         rescore = ridge_scores if self.head == "ridge" else None
         fitted = fit_network(self, scaled_rows, "regression", place, targets.shape[1], rescore)
         refits = self.head == "ridge" and fitted.trains
@@ -391,8 +392,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         """
         scores = super().raw_scores(X, n_threads)
         low, high = self.prediction_range_
-        bounded: FloatArray = np.minimum(np.maximum(scores, low, out=scores), high, out=scores)
-        return bounded
+        return np.minimum(np.maximum(scores, low, out=scores), high, out=scores)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
