@@ -86,7 +86,7 @@ class Task:
         numbers.
     weights : ndarray of shape (n_samples,)
         Of the rows; they sum to one.
-    strata : ndarray of shape (n_samples,), int64
+    strata : ndarray of shape (n_samples,), int
         Classes, which all parts get their share of; zeros if there are none.
     kind : {"binary", "multiclass", "multilabel", "regression"}
         Of the targets.
@@ -284,7 +284,7 @@ def parts_of_rows(strata: IntArray, n_parts: int, seed: int) -> IntArray:
 
     Parameters
     ----------
-    strata : ndarray of shape (n_samples,), int64
+    strata : ndarray of shape (n_samples,), int
         Such as classes.
     n_parts : int
         Number of parts.

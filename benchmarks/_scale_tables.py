@@ -1,0 +1,181 @@
+"""Tables of docs/large_data.md from what benchmarks/scale.py has measured."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from _scale_model import (
+    BLOCK_ROWS,
+    TASK_BLOCKS,
+    Costs,
+    bound_by_merging,
+    by_task,
+    curve,
+    simulate,
+)
+
+SIMULATED_ROWS = 100_000_000
+NETWORK, LATENCY = 1.25e9, 5e-4
+"""Bytes a second (10 Gbit/s) and seconds of a message of the cluster that is simulated."""
+
+ENGINES = ("serial", "threads", "dask 1", "dask 2")
+NAMES = ("one thread", "two threads", "Dask, 1 process", "Dask, 2 processes")
+Record = dict[str, Any]
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """Lines of Markdown, all columns but the first to the right."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def growth(results: Record) -> str:
+    """Seconds and memory by rows and engine; the exponent of the cost."""
+    found = results["growth"]
+    sizes = sorted({int(name.split(",")[0]) for name in found})
+    rows = []
+    for n_rows in sizes:
+        records = [found[f"{n_rows}, {engine}"] for engine in ENGINES]
+        cells = [f"{r['seconds']:.1f} s, {_memory(r)}" for r in records]
+        rows.append([f"{n_rows:,}", *cells])
+    text = table(["rows", *NAMES], rows)
+    same = all(
+        len({found[f"{n}, {engine}"]["digest"] for engine in ENGINES}) == 1 for n in sizes
+    )
+    if not same:
+        raise SystemExit("engines differ in the fitted arrays")
+    if len(sizes) > 2:
+        exponents = [_exponent(found, sizes[-3:], engine) for engine in ENGINES]
+        told = ", ".join(f"{value:.2f}" for value in exponents)
+        text += (
+            f"\n\nFrom {sizes[-3]:,} to {sizes[-1]:,} rows the time grows as rows to the power of "
+            f"{told}, in the order of the columns."
+        )
+    return text
+
+
+def _memory(record: Record) -> str:
+    """Memory of the client, and of a worker if there are some."""
+    worker = record["worker_memory"]
+    return f"{record['memory']:.0f} MB" + (f" + {worker:.0f} MB each" if worker else "")
+
+
+def _exponent(found: Record, sizes: list[int], engine: str) -> float:
+    """Slope of log time over log rows."""
+    times = [found[f"{n}, {engine}"]["seconds"] for n in (sizes[0], sizes[-1])]
+    return math.log(times[1] / times[0]) / math.log(sizes[-1] / sizes[0])
+
+
+def cores(results: Record, n_rows: int = 500_000, K: int = 512) -> str:
+    """Engines beside each other, and beside the simulation."""
+    found, rows = results["cores"], []
+    serial = found["serial"]
+    for engine, name in zip(ENGINES, NAMES, strict=True):
+        record = found[engine]
+        simulated = ""
+        if engine.startswith("dask"):
+            costs = costs_of(results["costs"][str(K)], local=True)
+            simulated = f"{simulate(costs, n_rows, int(engine[-1])):.1f} s"
+        rows.append(
+            [
+                name,
+                f"{record['seconds']:.1f} s",
+                f"{serial['seconds'] / record['seconds']:.2f}",
+                f"{record['stage']:.1f} s",
+                simulated,
+                _memory(record),
+            ]
+        )
+    head = ["", "fit", "times as quick", "a stage", "simulated", "memory"]
+    return table(head, rows)
+
+
+def costs_of(record: Record, *, local: bool) -> Costs:
+    """Costs on this machine, or of the cluster that is simulated."""
+    measured = record["n_bytes"] / max(record["sent"] - record["empty"], 1e-6)
+    # A task that fetches nothing takes one way to the worker and one back.
+    return Costs(
+        block=record["block"],
+        add=record["add"],
+        alone=record["alone"],
+        dispatch=record["dispatch"],
+        latency=record["empty"] / 2 if local else LATENCY,
+        bytes_per_second=measured if local else min(NETWORK, measured),
+        n_bytes=record["n_bytes"],
+    )
+
+
+def costs(results: Record) -> str:
+    """What a block, a merge, a message and a task cost."""
+    rows = []
+    for K, record in results["costs"].items():
+        rate = record["n_bytes"] / max(record["sent"] - record["empty"], 1e-6)
+        rows.append(
+            [
+                f"{int(K):,}",
+                f"{1e3 * record['block']:.1f} ms",
+                f"{1e3 * record['add']:.2f} ms",
+                f"{record['n_bytes'] / 1e6:.2f} MB",
+                f"{rate / 1e6:,.0f} MB/s",
+                f"{1e3 * record['alone']:.0f} ms",
+                f"{1e3 * record['dispatch']:.2f} ms",
+            ]
+        )
+    head = ["candidates", "block of 1,024 rows", "adding two sums", "sums", "sent at", "M-step"]
+    return table([*head, "task in the scheduler"], rows)
+
+
+def simulated(results: Record) -> str:
+    """Seconds of a stage by workers, where merging bounds, and the best size of a task."""
+    every = {int(K): costs_of(record, local=False) for K, record in results["costs"].items()}
+    curves = {K: curve(costs, SIMULATED_ROWS) for K, costs in every.items()}
+    head, rows = ["workers", *(f"{K:,} candidates" for K in every)], []
+    for place, first in enumerate(next(iter(curves.values()))):
+        cells = [_point(of_K[place]) for of_K in curves.values()]
+        rows.append([f"{first['workers']:,}", *cells])
+    text = table(head, rows)
+    told = []
+    for K, costs in every.items():
+        bound = bound_by_merging(costs, SIMULATED_ROWS)
+        told.append(f"{bound:,} workers for {K:,}" if bound else f"more than 4,096 for {K:,}")
+    text += (
+        "\n\nSeconds of a stage; how many times as quick as one worker; the share of merging and "
+        "sending sums in it. They take half of a stage from this many workers on, in powers of "
+        f"two, by candidates: {', '.join(told)}."
+    )
+    return text
+
+
+def _point(point: Record) -> str:
+    """One cell of the curve."""
+    return f"{_short(point['seconds'])} s, {point['speed_up']:.0f}x, {100 * point['merging']:.0f} %"
+
+
+def _short(value: float) -> str:
+    """Three digits."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def tasks(results: Record) -> str:
+    """Seconds of a stage by rows of a task."""
+    rows = []
+    for K, record in results["costs"].items():
+        for n_workers in (10, 100, 1_000):
+            found = by_task(costs_of(record, local=False), SIMULATED_ROWS, n_workers)
+            best = min(found.values())
+            cells = [_short(s) if s > best else f"**{_short(s)}**" for s in found.values()]
+            rows.append([f"{int(K):,}, {n_workers:,}", *cells])
+    head = ["candidates, workers", *(f"{n * BLOCK_ROWS:,} rows" for n in TASK_BLOCKS)]
+    return table(head, rows)
+
+
+def texts(results: Record) -> dict[str, str]:
+    """Pieces of the page by their markers."""
+    return {
+        "growth of fits": growth(results),
+        "engines": cores(results),
+        "costs of a stage": costs(results),
+        "many workers": simulated(results),
+        "rows of a task": tasks(results),
+    }
