@@ -1,14 +1,14 @@
 """A stage of a fit on many workers, simulated from the costs of its parts.
 
-A pass over the rows is a graph of tasks, each of some blocks of rows, whose sums are merged in pairs
-along a binary tree. Workers take tasks in order from one queue. The scheduler serves one task after
-the other, each in the same time. The worker that ends the second of a pair merges it, and fetches
-the other sums if another worker has them. Before its first task a worker fetches the state from one
-that has it, so that those that have it double in each round. At the end the client fetches the
-sums, and takes the M-step alone.
+A pass over the rows is a graph of tasks, each of some blocks of rows, whose sums are merged in
+pairs along a binary tree. Workers take tasks in order from one queue. The scheduler serves one task
+after the other, each in the same time. The worker that ends the second of a pair merges it, and
+fetches the other sums if another worker has them. Before its first task a worker fetches the state
+from one that has it, so that those that have it double in each round. At the end the client fetches
+the sums, and takes the M-step alone.
 
-Not in the model: workers of different speed or that die, transfers that share a network, and reading
-of rows beyond what a block costs in the measured fit.
+Not in the model: workers of different speed or that die, transfers that share a network, and
+reading of rows beyond what a block costs in the measured fit.
 """
 
 from __future__ import annotations

@@ -31,26 +31,26 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def growth(results: Record) -> str:
-    """Seconds and memory by rows and engine; the exponent of the cost."""
+    """Time and memory by rows and engine; the exponent of the cost."""
     found = results["growth"]
     sizes = sorted({int(name.split(",")[0]) for name in found})
-    rows = []
+    times, memories = [], []
     for n_rows in sizes:
-        records = [found[f"{n_rows}, {engine}"] for engine in ENGINES]
-        cells = [f"{r['seconds']:.1f} s, {_memory(r)}" for r in records]
-        rows.append([f"{n_rows:,}", *cells])
-    text = table(["rows", *NAMES], rows)
-    same = all(
-        len({found[f"{n}, {engine}"]["digest"] for engine in ENGINES}) == 1 for n in sizes
-    )
-    if not same:
-        raise SystemExit("engines differ in the fitted arrays")
-    if len(sizes) > 2:
-        exponents = [_exponent(found, sizes[-3:], engine) for engine in ENGINES]
-        told = ", ".join(f"{value:.2f}" for value in exponents)
+        records = [found.get(f"{n_rows}, {engine}") for engine in ENGINES]
+        if len({record["digest"] for record in records if record}) != 1:
+            raise SystemExit("engines differ in the fitted arrays")
+        cells = [
+            "" if r is None else f"{r['seconds']:.1f} ({r['cpu_seconds']:.1f})" for r in records
+        ]
+        times.append([f"{n_rows:,}", *cells])
+        memories.append([f"{n_rows:,}", *("" if r is None else _memory(r) for r in records)])
+    head = ["seconds (of CPU) with rows", *NAMES]
+    text = table(head, times) + "\n\n" + table(["memory with rows", *NAMES], memories)
+    told = [f"{value:.2f}" for engine in ENGINES if (value := _exponent(found, engine))]
+    if told:
         text += (
-            f"\n\nFrom {sizes[-3]:,} to {sizes[-1]:,} rows the time grows as rows to the power of "
-            f"{told}, in the order of the columns."
+            "\n\nFrom 100,000 rows on the CPU time grows as rows to the power of "
+            f"{', '.join(told)}, in the order of the columns."
         )
     return text
 
@@ -61,10 +61,15 @@ def _memory(record: Record) -> str:
     return f"{record['memory']:.0f} MB" + (f" + {worker:.0f} MB each" if worker else "")
 
 
-def _exponent(found: Record, sizes: list[int], engine: str) -> float:
-    """Slope of log time over log rows."""
-    times = [found[f"{n}, {engine}"]["seconds"] for n in (sizes[0], sizes[-1])]
-    return math.log(times[1] / times[0]) / math.log(sizes[-1] / sizes[0])
+def _exponent(found: Record, engine: str) -> float | None:
+    """Slope of log time over log rows, from 100,000 rows on."""
+    named = {int(name.split(",")[0]): r for name, r in found.items() if name.endswith(engine)}
+    sizes = sorted(n for n in named if n >= 100_000)
+    if len(sizes) < 2:
+        return None
+    first, last = sizes[0], sizes[-1]
+    ratio = named[last]["cpu_seconds"] / named[first]["cpu_seconds"]
+    return math.log(ratio) / math.log(last / first)
 
 
 def cores(results: Record, n_rows: int = 500_000, K: int = 512) -> str:
@@ -82,12 +87,13 @@ def cores(results: Record, n_rows: int = 500_000, K: int = 512) -> str:
                 name,
                 f"{record['seconds']:.1f} s",
                 f"{serial['seconds'] / record['seconds']:.2f}",
+                f"{record['cpu_seconds']:.1f} s",
                 f"{record['stage']:.1f} s",
                 simulated,
                 _memory(record),
             ]
         )
-    head = ["", "fit", "times as quick", "a stage", "simulated", "memory"]
+    head = ["", "fit", "times as quick", "CPU time", "a stage", "simulated", "memory"]
     return table(head, rows)
 
 
@@ -101,13 +107,13 @@ def costs_of(record: Record, *, local: bool) -> Costs:
         alone=record["alone"],
         dispatch=record["dispatch"],
         latency=record["empty"] / 2 if local else LATENCY,
-        bytes_per_second=measured if local else min(NETWORK, measured),
+        bytes_per_second=measured if local else NETWORK,
         n_bytes=record["n_bytes"],
     )
 
 
 def costs(results: Record) -> str:
-    """What a block, a merge, a message and a task cost."""
+    """Costs of a block, a merge, a message and a task."""
     rows = []
     for K, record in results["costs"].items():
         rate = record["n_bytes"] / max(record["sent"] - record["empty"], 1e-6)

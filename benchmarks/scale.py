@@ -10,8 +10,8 @@ in the cache of the disk.
 - growth: ``MaskedCERF`` with "cvem" of 64 candidates, three stages, from 10^4 to 10^6.5 rows of 64
   inputs; one thread, two threads, Dask clusters of one and two processes on this machine.
 - cores: the same of 500,000 rows and 512 candidates, in turn, so that all meet the same conditions.
-- costs: CPU time of a block of rows, of merging and of the M-step; time of a message between two
-  processes, and of a task in the scheduler. The simulation (``_scale_model.py``) is made of them.
+- costs: CPU time of a block of rows, of merging, of the M-step and of a task in the scheduler; time
+  of a message between two processes. The simulation (``_scale_model.py``) is made of them.
 """
 
 from __future__ import annotations
@@ -159,19 +159,26 @@ def fit(path: str, engine: str, K: int, in_process: bool, **selector: Any) -> Re
         workers = client.run(os.getpid).values() if client else ()
         watched = {pid: f"worker {i}" for i, pid in enumerate(workers)} | {os.getpid(): "client"}
         with MemoryWatch(watched) as memory, redirect_stdout(clock):  # type: ignore[type-var]
-            start = time.perf_counter()
+            start, used = time.perf_counter(), cpu_seconds(client)
             model.fit(path, **({"engine": "dask"} if client else {}))
-            seconds = time.perf_counter() - start
+            seconds, used = time.perf_counter() - start, cpu_seconds(client) - used
     wall, cpu = clock.seconds()
     of_workers = [value for name, value in memory.most.items() if name != "client"]
     return {
         "seconds": seconds,
+        "cpu_seconds": used,
         "stages": wall,
         "cpu_stages": cpu,
         "memory": memory.most["client"],
         "worker_memory": max(of_workers, default=0.0),
         "digest": digest(model),
     }
+
+
+def cpu_seconds(client: Any) -> float:
+    """CPU time of this process and of the workers so far."""
+    workers = client.run(time.process_time).values() if client else ()
+    return time.process_time() + sum(workers)
 
 
 def digest(model: MaskedCERF) -> str:
@@ -198,8 +205,9 @@ def best_of(records: list[Record]) -> Record:
     every = [record["seconds"] for record in records]
     if len({record["digest"] for record in records}) != 1:
         raise SystemExit("fits of the same rows differ")
-    kept = {name: best[name] for name in ("seconds", "memory", "worker_memory", "digest")}
-    return kept | {"stage": min(stages), "all_seconds": every}
+    names = ("seconds", "cpu_seconds", "memory", "worker_memory", "digest")
+    kept = {name: best[name] for name in names}
+    return kept | {"stage": min(stages), "all_seconds": every, "load": os.getloadavg()[0]}
 
 
 def measure_growth(setting: Record, folder: Path, tiny: bool, keep: Callable[..., None]) -> None:
@@ -266,7 +274,7 @@ def quickest(function: Callable[[], object], repeats: int = 20) -> float:
 
 
 def messages(sums: Any, repeats: int, in_process: bool) -> Record:
-    """Seconds of a task in the scheduler, and of sending an array from one worker to another."""
+    """CPU time of a task in scheduler and client; time of an array from one worker to another."""
     with cluster(2, in_process) as client:
         first, second = client.scheduler_info()["workers"]
         sent, empty = [], []
@@ -280,9 +288,9 @@ def messages(sums: Any, repeats: int, in_process: bool) -> Record:
         n_tasks = 50 * repeats
         dispatch = []
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()  # the scheduler runs in this process
             client.gather(client.map(abs, range(n_tasks), pure=False))
-            dispatch.append((time.perf_counter() - start) / n_tasks)
+            dispatch.append((time.process_time() - start) / n_tasks)
     return {"sent": min(sent), "empty": min(empty), "dispatch": min(dispatch)}
 
 

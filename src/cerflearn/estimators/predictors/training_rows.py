@@ -8,6 +8,7 @@ of 2 means exactly the same as a row given twice, and the order of the rows has 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ class RowsInOrder(StreamedRows):
         owners = numbers // GRID_ROWS  # ascending
         ends = [0, *(np.flatnonzero(np.diff(owners)) + 1), len(numbers)]
         parts = []
-        for begin, end in zip(ends[:-1], ends[1:], strict=True):
+        for begin, end in pairwise(ends):
             block = int(owners[begin])
             parts.append(self._grid_block(block)[numbers[begin:end] - block * GRID_ROWS])
         if len(parts) == 1:
