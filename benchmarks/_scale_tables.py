@@ -19,6 +19,9 @@ SIMULATED_ROWS = 100_000_000
 NETWORK, LATENCY = 1.25e9, 5e-4
 """Bytes a second (10 Gbit/s) and seconds of a message of the cluster that is simulated."""
 
+QUIET_LOAD = 2.5
+"""Most processes that ran or waited, those of a fit included, for a wall time to be shown."""
+
 ENGINES = ("serial", "threads", "dask 1", "dask 2")
 NAMES = ("one thread", "two threads", "Dask, 1 process", "Dask, 2 processes")
 Record = dict[str, Any]
@@ -39,12 +42,9 @@ def growth(results: Record) -> str:
         records = [found.get(f"{n_rows}, {engine}") for engine in ENGINES]
         if len({record["digest"] for record in records if record}) != 1:
             raise SystemExit("engines differ in the fitted arrays")
-        cells = [
-            "" if r is None else f"{r['seconds']:.1f} ({r['cpu_seconds']:.1f})" for r in records
-        ]
-        times.append([f"{n_rows:,}", *cells])
+        times.append([f"{n_rows:,}", *map(_time, records)])
         memories.append([f"{n_rows:,}", *("" if r is None else _memory(r) for r in records)])
-    head = ["seconds (of CPU) with rows", *NAMES]
+    head = ["seconds (CPU time) with rows", *NAMES]
     text = table(head, times) + "\n\n" + table(["memory with rows", *NAMES], memories)
     told = [f"{value:.2f}" for engine in ENGINES if (value := _exponent(found, engine))]
     if told:
@@ -53,6 +53,14 @@ def growth(results: Record) -> str:
             f"{', '.join(told)}, in the order of the columns."
         )
     return text
+
+
+def _time(record: Record | None) -> str:
+    """CPU time; before it the wall time, if the machine had little else to do."""
+    if record is None:
+        return ""
+    wall = f"{record['seconds']:.1f} " if record["load"] <= QUIET_LOAD else ""
+    return f"{wall}({record['cpu_seconds']:.1f})"
 
 
 def _memory(record: Record) -> str:
@@ -94,7 +102,11 @@ def cores(results: Record, n_rows: int = 500_000, K: int = 512) -> str:
             ]
         )
     head = ["", "fit", "times as quick", "CPU time", "a stage", "simulated", "memory"]
-    return table(head, rows)
+    intro = (
+        f"{n_rows:,} rows and {K:,} candidates, each fit the best of "
+        f"{len(serial['all_seconds'])}, in turn:\n\n"
+    )
+    return intro + table(head, rows)
 
 
 def costs_of(record: Record, *, local: bool) -> Costs:
@@ -116,19 +128,17 @@ def costs(results: Record) -> str:
     """Costs of a block, a merge, a message and a task."""
     rows = []
     for K, record in results["costs"].items():
-        rate = record["n_bytes"] / max(record["sent"] - record["empty"], 1e-6)
         rows.append(
             [
                 f"{int(K):,}",
                 f"{1e3 * record['block']:.1f} ms",
                 f"{1e3 * record['add']:.2f} ms",
                 f"{record['n_bytes'] / 1e6:.2f} MB",
-                f"{rate / 1e6:,.0f} MB/s",
                 f"{1e3 * record['alone']:.0f} ms",
                 f"{1e3 * record['dispatch']:.2f} ms",
             ]
         )
-    head = ["candidates", "block of 1,024 rows", "adding two sums", "sums", "sent at", "M-step"]
+    head = ["candidates", "block of 1,024 rows", "adding two sums", "sums", "M-step"]
     return table([*head, "task in the scheduler"], rows)
 
 
@@ -141,16 +151,25 @@ def simulated(results: Record) -> str:
         cells = [_point(of_K[place]) for of_K in curves.values()]
         rows.append([f"{first['workers']:,}", *cells])
     text = table(head, rows)
-    told = []
+    return text + "\n\n" + _where_merging_bounds(every)
+
+
+def _where_merging_bounds(every: dict[int, Costs]) -> str:
+    """Say from how many workers on merging takes half of a stage, with the tree and without."""
+    told, flat = [], []
+    n_tasks = math.ceil(SIMULATED_ROWS / BLOCK_ROWS / 16)
     for K, costs in every.items():
         bound = bound_by_merging(costs, SIMULATED_ROWS)
         told.append(f"{bound:,} workers for {K:,}" if bound else f"more than 4,096 for {K:,}")
-    text += (
-        "\n\nSeconds of a stage; how many times as quick as one worker; the share of merging and "
-        "sending sums in it. They take half of a stage from this many workers on, in powers of "
-        f"two, by candidates: {', '.join(told)}."
+        # One receiver gets and adds the sums of all tasks, one after the other.
+        gathered = n_tasks * (costs.transfer + costs.add)
+        flat.append(f"{max(1, round(n_tasks * 16 * costs.block / gathered)):,} for {K:,}")
+    return (
+        "Seconds of a stage; how many times as quick as one worker; the share of merging and "
+        "sending sums in it. They take half of a stage from this many workers on, by candidates: "
+        f"{', '.join(told)}. Without the tree, with the sums of all tasks sent to one process, "
+        f"that would be from {', '.join(flat)} workers on."
     )
-    return text
 
 
 def _point(point: Record) -> str:
@@ -177,11 +196,12 @@ def tasks(results: Record) -> str:
 
 
 def texts(results: Record) -> dict[str, str]:
-    """Pieces of the page by their markers."""
-    return {
-        "growth of fits": growth(results),
-        "engines": cores(results),
-        "costs of a stage": costs(results),
-        "many workers": simulated(results),
-        "rows of a task": tasks(results),
+    """Pieces of the page by their markers; those that are not measured are empty."""
+    made = {
+        "growth of fits": ("growth", growth),
+        "engines": ("cores", cores),
+        "costs of a stage": ("costs", costs),
+        "many workers": ("costs", simulated),
+        "rows of a task": ("costs", tasks),
     }
+    return {name: make(results) if results.get(part) else "" for name, (part, make) in made.items()}

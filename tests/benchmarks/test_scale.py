@@ -72,10 +72,12 @@ def test_merging_bounds_sooner_where_sums_are_large(model, costs):
     assert found[2] < (found[1] or 10_000)
 
 
-def test_measured_growth_is_nearly_linear_and_memory_does_not_grow(load):
-    results = json.loads(load("scale").RESULTS.read_text())
-    growth = results["growth"]
+def test_measured_growth_is_nearly_linear_and_memory_is_bounded(load):
+    growth = json.loads(load("scale").RESULTS.read_text())["growth"]
+    sizes = sorted({int(name.split(",")[0]) for name in growth})
+    assert len(sizes) >= 2
     for engine in ("serial", "threads"):
-        first, last = growth[f"316228, {engine}"], growth[f"3162278, {engine}"]
-        assert last["cpu_seconds"] < 15 * first["cpu_seconds"]
-        assert last["memory"] < 800
+        few, many = (growth[f"{n}, {engine}"] for n in (sizes[0], sizes[-1]))
+        # Ten times the rows take at most sixteen times the CPU time.
+        assert many["cpu_seconds"] < few["cpu_seconds"] * (sizes[-1] / sizes[0]) ** 1.2
+        assert many["memory"] < 800
