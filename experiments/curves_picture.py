@@ -204,6 +204,6 @@ def _label_ends(axis: Any, sizes: list[int], ends: list[tuple[str, float, str]])
             va="center",
             arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.6, "relpos": (0, 0.5)},
         )
-    axis.set_xlim(sizes[0] - 0.05 * span, sizes[-1] + 0.78 * span)
+    axis.set_xlim(sizes[0] - 0.05 * span, sizes[-1] + 0.92 * span)
     axis.set_ylim(low, high)
     axis.set_xticks(sizes)

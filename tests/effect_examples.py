@@ -37,6 +37,9 @@ ROWS = two_classes(60, 6)
 EXECUTION = frozenset({"n_jobs", "verbose", "cache_bytes"})
 """Parameters that change how something is computed, not the result."""
 
+IN_SECOND_FIT = frozenset({"warm_start"})
+"""Parameters that only a second ``fit`` reads: their examples are fitted twice."""
+
 Parameters = Mapping[str, Any]
 
 
@@ -205,6 +208,7 @@ ALL_PREDICTORS = {
         "features_per_mask": (1, 2),
         "effort": (1.0, 0.1),
         "early_stopping": (True, False),
+        "warm_start": (False, True),
         "random_state": (0, 1),
     }.items()
 } | {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -249,6 +250,15 @@ def test_files_and_functions_stay_small():
                 body = node.body[1:] if ast.get_docstring(node) else node.body
                 lines = body[-1].end_lineno - body[0].lineno + 1 if body else 0
                 assert lines <= 50, f"{path}: {node.name}"
+
+
+def test_files_that_the_page_names_exist():
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    names = set(re.findall(r"`([\w/]+\.(?:py|h|cpp|md))`", page))
+    folders = [ROOT / name for name in ("src", "cpp", "tests", "docs")]
+    there = [path.as_posix() for folder in folders for path in folder.rglob("*.*")]
+    assert len(names) > 80
+    assert not {name for name in names if not any(path.endswith(f"/{name}") for path in there)}
 
 
 @pytest.mark.parametrize(

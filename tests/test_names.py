@@ -70,6 +70,17 @@ def test_no_two_classes_or_constants_share_a_name():
     assert not twins
 
 
+def test_no_two_public_functions_share_a_name():
+    owners = defaultdict(set)
+    for path in SOURCES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                owners[node.name].add(str(path.relative_to(PACKAGE)))
+    del owners["command"]  # of each file of the command line
+    twins = {name: sorted(paths) for name, paths in owners.items() if len(paths) > 1}
+    assert not twins
+
+
 @pytest.mark.parametrize("folder", ["src", "cpp", "tests"])
 def test_no_file_is_long(folder):
     suffixes = {".py", ".pyi", ".h", ".cpp"}

@@ -82,7 +82,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[DraftFile]:
     """
     target = check_target(path)
     with _naming_errors(target):
-        draft = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        draft = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
     file = DraftFile(target, *draft)
     try:
         yield file

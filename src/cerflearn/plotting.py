@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerflearn._typing import Float64Array, IntArray, MatrixLike
-from cerflearn.linalg.distances import evenly_spaced_rows
+from cerflearn.linalg.row_slices import evenly_spaced_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

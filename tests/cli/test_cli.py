@@ -154,7 +154,7 @@ def test_demo_without_matplotlib_draws_only_if_asked(small_demo, tmp_path, monke
 def test_demo_stays_within_the_budgets(monkeypatch):
     monkeypatch.setattr(demo, "DEMO_BUDGETS", (700,))
     monkeypatch.setattr(demo, "DEMO_METHODS", ("linear", "rff"))
-    linear, rff = demo.compare(2).rows
+    linear, rff = demo.compare_methods(2).rows
     assert linear["macs"] == 640
     assert rff["macs"] == 8 * (64 + 2 * 10)  # cosine and sine of 8 projections
     assert linear["score"] > rff["score"]

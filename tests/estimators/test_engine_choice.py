@@ -10,9 +10,17 @@ import pandas as pd
 import pytest
 from distributed.protocol.pickle import dumps
 
-from cerflearn import BlockedCERF, MaskedCERF, RandomizedKernelCCA, RandomizedKernelPCA
+from cerflearn import (
+    BlockedCERF,
+    CERFClassifier,
+    MaskedCERF,
+    RandomizedKernelCCA,
+    RandomizedKernelPCA,
+)
 from cerflearn.blocks import from_blocks, from_csv, from_npy, from_parquet
 from cerflearn.blocks import row_source as reading
+from cerflearn.estimators import input as reader
+from cerflearn.estimators.predictors import fitting
 from cerflearn.estimators.worker_rows import WorkerRows, _check_some
 from dask_samples import LABELS, ROWS, bits, local_cluster
 
@@ -96,6 +104,23 @@ def test_rows_that_are_asked_for_are_sent_and_tasks_hold_no_data(folder):
     np.testing.assert_array_equal(rows[np.array([3, 700, 5000])], ROWS[[3, 700, 5000]])
     np.testing.assert_array_equal(rows.y, LABELS)
     assert len(dumps(rows._partitions.cut)) < 5_000
+
+
+def test_settings_of_predictors_are_compared_on_the_threads_of_the_engine(monkeypatch):
+    seen = []
+
+    class Recorded(fitting.Search):
+        def __init__(self, task, options, seed):
+            seen.append(options.n_threads)
+            super().__init__(task, options, seed)
+
+    monkeypatch.setattr(fitting, "Search", Recorded)
+    monkeypatch.setattr(reader, "cpu_count", lambda: 3)
+    model = CERFClassifier(macs=20, effort=0.01, activation="relu", alpha=1.0, random_state=0)
+    for engine in (None, "serial", "threads"):
+        model.fit(ROWS[:300], LABELS[:300], engine=engine)
+    model.set_params(n_jobs=2).fit(ROWS[:300], LABELS[:300], engine="threads")
+    assert seen == [1, 1, 3, 2]
 
 
 @pytest.mark.parametrize("engine", ["serial", "threads"])

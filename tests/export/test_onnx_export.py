@@ -11,6 +11,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import RidgeClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
@@ -96,6 +97,7 @@ import sys
 sys.path[:0] = sys.argv[2:]
 import onnx_samples as samples
 from cerflearn.export.onnx.onnx_export import export_onnx
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.linear_model import RidgeClassifier
@@ -327,3 +329,23 @@ def test_bounds_hold_for_the_core_in_float32(activation, kind):
     apart = np.abs(scores - found.values)
     assert (apart <= found.errors).all()
     assert (found.errors < 1e-3).mean() > 0.95  # bounds that say something
+
+
+@pytest.mark.parametrize("name", ["", "label", "variable", 3])
+def test_names_that_no_input_can_have(name, tmp_path):
+    with pytest.raises(ValueError, match="input_name="):
+        export_onnx(small_map(), tmp_path / "m.onnx", X=samples.rows(), input_name=name)
+
+
+def test_rows_of_another_width_are_refused(tmp_path):
+    X = samples.rows()
+    with pytest.raises(ValueError, match=f"must have rows of {X.shape[1]} inputs"):
+        export_onnx(small_map(), tmp_path / "m.onnx", X=X[:, :2])
+
+
+def test_of_a_search_the_best_estimator_is_written(tmp_path):
+    X = samples.rows()
+    search = GridSearchCV(RidgeClassifier(), {"alpha": [0.1, 1.0]}, cv=2).fit(X, X[:, 0] > 0)
+    export_onnx(search, tmp_path / "a.onnx", X=X)
+    export_onnx(search.best_estimator_, tmp_path / "b.onnx", X=X)
+    assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()

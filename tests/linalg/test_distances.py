@@ -8,11 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from cerflearn.linalg.distances import (
-    centred_squared_distances,
-    evenly_spaced_rows,
-    squared_distances,
-)
+from cerflearn.linalg.distances import centred_squared_distances, squared_distances
+from cerflearn.linalg.row_slices import evenly_spaced_rows
 from cerflearn.linalg.signs import fixed_signs
 
 RNG = np.random.default_rng(0)

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cerflearn.persistence.container import digest_of, header_of, unpack
-from cerflearn.persistence.strict_json import canonical, parse
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from cerflearn import CerfFormatError, MaskedCERF, load, save
+from cerflearn.files.container import digest_of, header_of, unpack
+from cerflearn.files.strict_json import canonical, parse
 from cerflearn.persistence.model_file import decoded, stored_kinds
 from persistence.stored_models import MODELS, classes, codes, rows
 from persistence.test_mutations import run

@@ -7,19 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cerflearn.training import policy
+from cerflearn.training import policy, search, trials
 from cerflearn.training.deployed import (
     bin_indicators,
-    choose_bins,
     deploy,
     deploy_fitted,
     first_bins,
     fit_tables,
 )
-from cerflearn.training.held_out import HeldOutResult
 from cerflearn.training.network import TABLE_END
 from cerflearn.training.settings import SettingsRequest, TrainingSettings
 from cerflearn.training.start import set_moments
+from cerflearn.training.trials import HeldOutResult, choose_bins, fewest_bins
 from training_samples import make_network, make_task, random_network, run_search
 
 TABLES = TrainingSettings("table", 4, 1e-3)
@@ -178,3 +177,34 @@ def test_the_penalty_of_training_holds_for_bins_and_a_teacher_that_is_asked_for_
     assert deploy_fitted(network, settings, task).tables == pytest.approx(plain, abs=1e-9)
     request = SettingsRequest(activation="table", teacher="kernel")
     assert run_search(make_task(), request=request).settings.refit in (0.0, None)
+
+
+def test_fewest_bins_lose_little_of_the_least_loss_and_of_that_of_constant_scores():
+    of_least, of_constant = policy.BIN_LOSS
+    losses = {16: 1.0 + 2.0 * of_least, 32: 1.0 + 0.9 * of_least, 64: 1.0, 128: 1.2}
+    assert fewest_bins(losses, 1e3) == 32
+    assert fewest_bins(losses, 1.0) == (32 if of_constant > 0.9 * of_least else 64)
+    assert fewest_bins(dict.fromkeys((16, 32), np.nan), 1.0) == 32
+
+
+def test_bins_of_the_network_of_all_rows_are_chosen_on_rows_of_early_stopping(short, monkeypatch):
+    task, seen = make_task("multiclass", 400), []
+
+    def most_bins(losses, constant_loss):
+        seen.append((losses, constant_loss))
+        return max(losses) if len(seen) > 1 else min(losses)
+
+    for module in (trials, search):
+        monkeypatch.setattr(module, "fewest_bins", most_bins)
+    request = SettingsRequest(activation="table", teacher="labels", linear_part=False)
+    monkeypatch.setattr(policy, "REFITS", (0.0, 0.0))
+    found = run_search(task, request=request, early_stopping=True)
+    assert len(seen) == 2  # in the folds, and with all rows
+    assert found.settings.n_bins == max(policy.N_BINS)
+    losses, constant = seen[1]
+    assert set(losses) == set(policy.N_BINS)
+    assert np.isfinite(constant)
+    # Settings that are given have their bins: they are not chosen again.
+    again = run_search(task, request=SettingsRequest(settings=found.settings), early_stopping=True)
+    assert len(seen) == 2
+    np.testing.assert_array_equal(again.network.parameters, found.network.parameters)

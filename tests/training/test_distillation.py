@@ -9,7 +9,6 @@ from cerflearn.training import distillation
 from cerflearn.training.distillation import (
     distilled_problem,
     fit_kernel_teacher,
-    labels_problem,
     pairs_of_rows,
 )
 from cerflearn.training.inputs import between
@@ -56,7 +55,7 @@ def test_targets_are_probabilities(kind):
     assert problem.targets.max() <= 1.0
     if kind == "multiclass":
         assert problem.targets.sum(axis=1) == pytest.approx(np.ones(problem.n_rows), abs=1e-5)
-    labels = labels_problem(task)
+    labels = task.problem()
     assert problem.loss == labels.loss
     np.testing.assert_array_equal(problem.X[: task.n_samples], labels.X)
     # They are not the labels, but say mostly the same.

@@ -9,12 +9,12 @@ import pytest
 
 from cerflearn.training import policy, trials
 from cerflearn.training.compared import candidate_settings
-from cerflearn.training.held_out import HeldOutResult, finalists_of
 from cerflearn.training.scores import losses_of_rows
 from cerflearn.training.search import Search
 from cerflearn.training.settings import SettingsRequest, TrainingSettings
 from cerflearn.training.sizes import n_steps_for, work_of
 from cerflearn.training.trainer import train_network
+from cerflearn.training.trials import HeldOutResult, best_of_kinds, finalists_of
 from training_samples import (
     RELU,
     by_kind,
@@ -225,6 +225,13 @@ def test_the_best_of_each_kind_becomes_a_finalist_if_it_may_be_the_best_of_all()
     assert finalists_of([*results, near])[:2] == [table, relu]
     far = result(base + 0.01, relu)
     assert finalists_of([*results, far])[-1] == relu
+
+
+def test_kinds_come_in_the_order_of_their_best_settings():
+    table, cosine = TrainingSettings("table", 2, 0.1), TrainingSettings("cosine", 2, 0.1)
+    linear, worse = TrainingSettings("relu", 0, 0.1), replace(table, draw=1)
+    assert best_of_kinds([table, cosine, linear, worse]) == [table, cosine, linear]
+    assert best_of_kinds([cosine, table, worse, replace(cosine, draw=1)]) == [cosine, table]
 
 
 def test_variants_of_the_best_of_each_kind_are_compared(trainings, monkeypatch):

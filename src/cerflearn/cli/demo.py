@@ -22,7 +22,7 @@ rff      random Fourier features, ridge regression      masked  likewise, few in
 cerf     CERFClassifier: masks and features learned"""
 
 
-def compare(n_seeds: int, *, verbose: bool = False) -> Frontier:
+def compare_methods(n_seeds: int, *, verbose: bool = False) -> Frontier:
     """Run every method with every budget on the digits that come with scikit-learn.
 
     Parameters
@@ -94,7 +94,7 @@ def command(ctx: click.Context, seeds: int, picture: Path) -> None:
     drawn = asked or has_matplotlib()
     if drawn:
         check_picture(picture)
-    found = compare(seeds, verbose=True)
+    found = compare_methods(seeds, verbose=True)
     click.echo(f"\nscikit-learn's digits: {found}\n\n{LEGEND}\n\n{_summary(found)}")
     if drawn:
         write_picture(found, picture, "scikit-learn's digits, test accuracy")

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from cerflearn._typing import Float64Array, FloatArray, IntArray
+from cerflearn._typing import BoolArray, Float64Array, FloatArray, IntArray
 from cerflearn.estimators.fused import bytes_of, cost_of, scores_of
 from cerflearn.estimators.scaling import InputScaling, check_spread, scale_inputs
 from cerflearn.features.cost import Cost
@@ -30,9 +30,13 @@ from cerflearn.training.network import Activation
 from cerflearn.training.pruning import Budget
 from cerflearn.training.search import Search
 from cerflearn.training.search_options import SearchOptions, SearchResult
-from cerflearn.training.settings import SettingsRequest
-from cerflearn.training.sizes import least_macs
+from cerflearn.training.settings import SettingsRequest, TrainingSettings
+from cerflearn.training.sizes import least_macs, n_steps_for, step_work
 from cerflearn.training.task import Task
+
+MOST_MAP_WORK = 1.5e7
+"""Multiply-adds for each row of one training of features alone, at most, about 1.5 ms: beyond,
+there are fewer steps. 160 projections with 80 targets take as much (4,000 rows)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,9 +211,12 @@ def train_for_targets(
     budget = Budget(options.macs, options.n_scores, options.group_size, options.features_per_mask)
     least = least_macs(budget, rows.shape[1])
     if options.macs < least:
+        codes, fewer = (
+            ("code", "") if options.n_scores == 1 else ("codes", ", or lower n_components")
+        )
         raise ValueError(
-            f"macs={options.macs} is not valid: one feature with its {options.n_scores} codes "
-            f"costs {least} MACs, the smallest possible budget. Pass macs={least} or more."
+            f"macs={options.macs} is not valid: one feature with its {options.n_scores} {codes} "
+            f"costs {least} MACs, the smallest possible budget. Pass macs={least} or more{fewer}."
         )
     mean, unit = _location_and_unit(targets)
     scaling = scale_inputs(rows, weights, by_column=True)
@@ -232,11 +239,34 @@ def train_for_targets(
         linear_part=options.linear_part,
     )
     search_options = SearchOptions(
-        request, effort=options.effort, n_threads=options.n_threads, report=options.report
+        request,
+        effort=options.effort
+        * _share_of_steps(options, budget, targets.shape[1], scaling.varies, n_samples),
+        n_threads=options.n_threads,
+        report=options.report,
+        describe=TrainingSettings.described,
     )
     found = Search(task, search_options, seed).run(needs_held_out=False)
     network = deploy_scaled(found.network, found.settings, task)
     return TrainedNetwork(_in_units(network, unit, mean), scaling, found)
+
+
+def _share_of_steps(
+    options: EncoderOptions, budget: Budget, n_targets: int, varies: BoolArray, n_samples: int
+) -> float:
+    """Share of the usual steps that there is work for.
+
+    Targets of features alone take work in training, though they are no part of the budget, by which
+    the search counts it.
+    """
+    if options.n_scores > 0 or options.n_components is None:
+        return 1.0
+    n_usable, n_features = int(varies.sum()), options.n_components
+    settings = TrainingSettings("cosine", n_features, 1.0)
+    whole = replace(budget, macs=budget.macs + n_features * n_targets, n_scores=n_targets)
+    n_steps = n_steps_for(settings, budget, n_usable, n_samples)
+    work = n_steps * step_work(settings, whole, n_usable, n_samples)
+    return min(1.0, MOST_MAP_WORK * n_samples / work)
 
 
 def _location_and_unit(targets: Float64Array) -> tuple[Float64Array, float]:

@@ -5,20 +5,22 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from cerflearn._validation import invalid
-from cerflearn.estimators.input import is_dask, is_streamed, thread_count
+from cerflearn.estimators.input import is_dask, is_streamed
 
 EngineName = Literal["serial", "threads", "dask"]
 """What ``engine`` may be, beside None."""
 
 
-def check_engine(
-    engine: EngineName | None, X: Any, n_jobs: int | None, macs: int | None = None
-) -> None:
-    """Refuse an engine that is none, or that X or ``n_jobs`` contradict.
+def engine_jobs(
+    engine: EngineName, X: Any, n_jobs: int | None, macs: int | None = None
+) -> int | None:
+    """Return ``n_jobs`` of a fit with an engine: ``"threads"`` by itself uses all cores.
+
+    ``ValueError`` if the engine is none, or X or ``n_jobs`` contradict it.
 
     Parameters
     ----------
-    engine : {"serial", "threads", "dask"} or None
+    engine : {"serial", "threads", "dask"}
         As ``fit`` was given it.
     X : object
         As ``fit`` was given it.
@@ -27,8 +29,6 @@ def check_engine(
     macs : int, optional
         Of an estimator that trains a network where it is given.
     """
-    if engine is None:
-        return
     if engine not in ("serial", "threads", "dask"):
         raise invalid("engine", engine, "'serial', 'threads', 'dask' or None")
     if macs is not None:
@@ -51,12 +51,6 @@ def check_engine(
         raise ValueError(f"engine='serial' and n_jobs={n_jobs} contradict: leave one of them out.")
     elif engine == "threads" and n_jobs == 1:
         raise ValueError("engine='threads' and n_jobs=1 contradict: leave one of them out.")
-
-
-def engine_threads(engine: EngineName | None, n_jobs: int | None, n_samples: int) -> int:
-    """Threads for so many rows; ``"threads"`` without ``n_jobs`` uses all cores."""
     if engine == "serial":
         return 1
-    if engine == "threads" and n_jobs is None:
-        n_jobs = -1
-    return thread_count(n_jobs, n_samples)
+    return -1 if engine == "threads" and n_jobs is None else n_jobs

@@ -13,7 +13,8 @@ from sklearn.metrics.pairwise import manhattan_distances
 from cerflearn._typing import Float64Array
 from cerflearn._validation import check_number, invalid
 from cerflearn.estimators.input import map_ranges, to_dense, varying_inputs
-from cerflearn.linalg.distances import distances_from_products, evenly_spaced_rows
+from cerflearn.linalg.distances import distances_from_products
+from cerflearn.linalg.row_slices import evenly_spaced_rows
 from cerflearn.spectral import KERNELS, SpectralLaw, law_from_kernel
 
 KernelLike: TypeAlias = Literal["rbf", "laplacian", "cauchy", "matern32", "matern52"] | SpectralLaw
@@ -46,6 +47,8 @@ def resolve_law(kernel: Any, gamma: Any, X: Any) -> tuple[SpectralLaw, float | N
         return kernel, None
     value = resolve_gamma(gamma, kernel, X)
     if value > _LARGEST_GAMMA:
+        if isinstance(gamma, str):
+            raise _unreadable(gamma, 1.0 / value)
         raise invalid("gamma", value, f"at most {_LARGEST_GAMMA:g}; scale X instead")
     return law_from_kernel(kernel, value), value
 
@@ -91,11 +94,16 @@ def resolve_gamma(gamma: Any, kernel: str, X: Any) -> float:
     if spread == 0.0 and not (gamma == "scale" and varying_inputs(X).any()):
         return 1.0
     if not 0.0 < spread < np.inf or not 0.0 < 1.0 / spread < np.inf:
-        raise ValueError(
-            f"gamma={gamma!r} cannot be read off X, whose spread is {spread:.3g}: scale X, for "
-            "example with StandardScaler, or pass a number."
-        )
+        raise _unreadable(gamma, spread)
     return 1.0 / spread
+
+
+def _unreadable(gamma: str, spread: float) -> ValueError:
+    """Error of data that are too large or too small for a kernel of their own width."""
+    return ValueError(
+        f"gamma={gamma!r} cannot be read off X, whose spread is {spread:.3g}: scale X, for "
+        "example with StandardScaler, or pass a number."
+    )
 
 
 def _spread(X: Any, absolute: bool) -> float:

@@ -297,14 +297,14 @@ class TrainingData:
         look for column names.
     y : object
         The target, or None; checked only if a teacher reads it.
-    engine : str or None
-        As the user passed it.
+    n_jobs : int or None
+        Of the estimator, or of the engine that ``fit`` was given.
     """
 
     X: Any
     frame: Any
     y: Any
-    engine: Any = None
+    n_jobs: int | None = None
 
     @property
     def n_samples(self) -> int:
@@ -319,7 +319,7 @@ class TrainingData:
         """Return some of the rows."""
         X, y = self.X[index], self.y
         frame = X if self.frame is self.X else _take(self.frame, index)
-        return TrainingData(X, frame, None if y is None else _take(y, index), self.engine)
+        return TrainingData(X, frame, None if y is None else _take(y, index), self.n_jobs)
 
     def slice(self, start: int, stop: int) -> Any:
         """Rows ``[start, stop)`` of ``frame``, of its own kind."""

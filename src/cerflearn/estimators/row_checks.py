@@ -112,7 +112,7 @@ class SeenBlocks:
             if self.digests is None:
                 yield X
                 continue
-            if digest_of(X) != self.digests[index]:
+            if checksum_of(X) != self.digests[index]:
                 raise self._changed(index)
             yield X.copy()  # a function of the user's may fill one array again and again
 
@@ -166,7 +166,7 @@ def column_range(X: Any) -> tuple[FloatArray, FloatArray]:
     return np.asarray(lowest), np.asarray(highest)
 
 
-def digest_of(X: Any) -> int:
+def checksum_of(X: Any) -> int:
     """Return a number that differs, most likely, if the rows do."""
     parts = (X.data, X.indices, X.indptr) if issparse(X) else (X,)
     value = 0

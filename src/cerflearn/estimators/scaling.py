@@ -16,7 +16,7 @@ from cerflearn.features.masked import MaskedMap
 from cerflearn.features.tables import TableMap
 from cerflearn.linalg.row_slices import row_slices
 from cerflearn.training.deployed import FeatureNetwork
-from cerflearn.training.inputs import Inputs, ScaledRows
+from cerflearn.training.inputs import Inputs, ScaledRows, sampled_rows
 from cerflearn.training.network import Float32Array
 from cerflearn.training.stored_rows import store_rows
 
@@ -237,10 +237,10 @@ def scale_inputs(X: Any, weights: Float64Array, *, by_column: bool) -> InputScal
 def _robust_scale(X: Any, scale: Float64Array) -> Float64Array:
     """Distance of the quartiles over that of a normal variable, see :class:`InputScaling`."""
     n_rows, n_features = X.shape
-    n = min(n_rows, _QUARTILE_ROWS)
-    rows = X[np.linspace(0, n_rows - 1, n).astype(np.int64)]
+    numbers = sampled_rows(n_rows, _QUARTILE_ROWS)
+    rows = X[numbers]
     rows = rows.tocsc() if issparse(rows) else rows
-    quartiles, width = np.empty(n_features), max(1, _SORTED_ENTRIES // n)
+    quartiles, width = np.empty(n_features), max(1, _SORTED_ENTRIES // len(numbers))
     for start in range(0, n_features, width):
         part = slice(start, start + width)
         low, high = np.percentile(to_dense(rows[:, part]), [25.0, 75.0], axis=0)

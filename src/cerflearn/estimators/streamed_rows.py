@@ -22,12 +22,12 @@ from cerflearn.blocks.row_source import RowSource
 from cerflearn.estimators.row_checks import (
     BlockReader,
     SeenBlocks,
-    digest_of,
+    checksum_of,
     join_targets,
     shared_text,
 )
 
-KEPT_ROWS = 32 * 1024
+LAST_READ_ROWS = 32 * 1024
 """Rows of the blocks read last that are kept: threads ask for rows a little out of order."""
 
 
@@ -140,7 +140,7 @@ class SourceRows(StreamedRows):
             if y is not None:
                 targets.append(shared_text(y, texts))
             if version is None:
-                digests.append(digest_of(X))
+                digests.append(checksum_of(X))
             unread.check_version()
         n_rows = sum(lengths)
         if n_rows == 0 or reader.lowest is None or reader.highest is None:
@@ -213,7 +213,7 @@ class SourceRows(StreamedRows):
             return
         self._kept[index] = X
         self._n_kept += X.shape[0]
-        while self._n_kept > KEPT_ROWS and len(self._kept) > 2:
+        while self._n_kept > LAST_READ_ROWS and len(self._kept) > 2:
             self._n_kept -= self._kept.popitem(last=False)[1].shape[0]
 
     def __getstate__(self) -> dict[str, Any]:

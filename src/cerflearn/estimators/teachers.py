@@ -23,7 +23,7 @@ from cerflearn.estimators.input import TrainingData, refuse_streamed, to_dense
 from cerflearn.estimators.targets import kind_of_target, one_hot
 from cerflearn.features.base import FeatureMap
 from cerflearn.features.dense import draw_dense_map
-from cerflearn.linalg.distances import evenly_spaced_rows
+from cerflearn.linalg.row_slices import evenly_spaced_rows
 from cerflearn.spectral import SpectralLaw
 
 TeacherLike: TypeAlias = (
@@ -130,6 +130,11 @@ class EstimatorTeacher:
         """Return rows ``[start, stop)``; ``ValueError`` if they do not match or are not finite."""
         output = getattr(self._estimator, self._method)(self._data.slice(start, stop))
         output = output.toarray() if issparse(output) else output
+        if np.iscomplexobj(output):
+            raise ValueError(
+                f"The teacher {self._estimator!r} gives complex numbers: its {self._method} must "
+                "be real."
+            )
         values = np.asarray(output, dtype=np.float64)
         values = values[:, None] if values.ndim == 1 else values
         if values.ndim != 2 or len(values) != stop - start or values.shape[1] == 0:
@@ -150,12 +155,17 @@ class EstimatorTeacher:
         return EstimatorTeacher(data, self._estimator)
 
 
-def check_teacher(teacher: Any) -> None:
-    """Refuse what is neither a name, nor a law, nor an estimator with a usable output."""
+def is_teacher(teacher: Any) -> bool:
+    """Whether it is a name, a law, or an estimator with a usable output."""
     if isinstance(teacher, SpectralLaw) or (isinstance(teacher, str) and teacher in TEACHERS):
-        return
+        return True
     usable = not isinstance(teacher, str | type) and hasattr(teacher, "fit")
-    if not usable or _method_of(teacher) == "":
+    return usable and _method_of(teacher) != ""
+
+
+def check_teacher(teacher: Any) -> None:
+    """Refuse what is no teacher."""
+    if not is_teacher(teacher):
         names = ", ".join(repr(name) for name in TEACHERS)
         raise invalid(
             "teacher",
@@ -218,6 +228,11 @@ def make_teacher(
     if not isinstance(teacher, FrozenEstimator):
         remedy = "fit it on a part, and pass it in a FrozenEstimator"
         refuse_streamed(data.X, f"Fitting teacher={teacher!r}", remedy)
+    elif (width := getattr(teacher, "n_features_in_", data.X.shape[1])) != data.X.shape[1]:
+        raise ValueError(
+            f"The teacher {teacher!r} was fitted on {width} features, but X has "
+            f"{data.X.shape[1]}: pass X with the columns that it was fitted on."
+        )
     return EstimatorTeacher(data, seeded(clone(teacher), rng).fit(data.frame, data.y))
 
 

@@ -13,7 +13,7 @@ from cerflearn.estimators.dask_rows import ClusterRows, JoinedRows
 from cerflearn.estimators.row_checks import (
     BlockReader,
     SeenBlocks,
-    digest_of,
+    checksum_of,
     join_targets,
     shared_text,
 )
@@ -115,7 +115,7 @@ class CheckedBlock:
         self.dtype, self.y = X.dtype, y
         self.lowest: Any = reader.lowest
         self.highest: Any = reader.highest
-        self.digest: Any = digest_of(X) if with_digest else None
+        self.digest: Any = checksum_of(X) if with_digest else None
 
 
 def _check_sendable(source: RowSource) -> None:

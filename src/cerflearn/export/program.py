@@ -166,6 +166,11 @@ def _pipeline(pipeline: Any, n_inputs: int) -> tuple[list[Step], Output]:
 
 def _columns(transformer: Any, n_inputs: int) -> tuple[list[Step], Output]:
     """Branches of a ColumnTransformer, in the order of its outputs."""
+    if transformer.transformer_weights:
+        raise ValueError(
+            "ColumnTransformer with transformer_weights cannot be exported: scale its columns in a "
+            "step of their own."
+        )
     branches = []
     for _, part, columns in transformer.transformers_:
         index = column_index(transformer, columns, n_inputs)

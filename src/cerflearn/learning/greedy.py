@@ -104,7 +104,7 @@ def fit_greedy(
         return rows.map_reduce(uniform_block, UniformTask(normalizer, with_gram=True))
 
     with rows.session():
-        stats = kept_sums(store, compute)
+        stats = compute() if store is None else kept_sums(store, compute)
         assert stats.cross is not None
         assert stats.gram is not None
         return pursue(

@@ -24,22 +24,21 @@ def tree_of(value: Any) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
-def kept_sums(store: StateStore | None, compute: Callable[[], SufficientStats]) -> SufficientStats:
+def kept_sums(store: StateStore, compute: Callable[[], SufficientStats]) -> SufficientStats:
     """Return the sums that a store has, or those that are computed, which it then keeps.
 
     Parameters
     ----------
-    store : StateStore or None
-        None keeps nothing.
+    store : StateStore
+        Where they are kept.
     compute : callable
         Goes over the rows.
     """
-    found = None if store is None else store.load(SUMS)
+    found = store.load(SUMS)
     if found is not None:
         return SufficientStats(**found)
     stats = compute()
-    if store is not None:
-        store.save(SUMS, tree_of(stats))
+    store.save(SUMS, tree_of(stats))
     return stats
 
 
@@ -53,9 +52,9 @@ def save_stage(store: StateStore, progress: CVEMProgress) -> None:
     store.save(STAGES, tree)
 
 
-def load_stage(store: StateStore | None) -> CVEMProgress | None:
+def load_stage(store: StateStore) -> CVEMProgress | None:
     """Return CVEM after the last stage that was kept."""
-    tree = None if store is None else store.load(STAGES)
+    tree = store.load(STAGES)
     if tree is None:
         return None
     blocks = tree["blocks"]

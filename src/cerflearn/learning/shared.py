@@ -109,7 +109,7 @@ def fit_shared(
 
     with rows.session():
         return choose_shared(
-            kept_sums(store, compute),
+            compute() if store is None else kept_sums(store, compute),
             n_components,
             units=units,
             groups=groups,

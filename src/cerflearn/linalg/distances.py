@@ -1,4 +1,4 @@
-"""Squared Euclidean distances between rows, through matrix products; evenly spaced rows."""
+"""Squared Euclidean distances between rows, through matrix products."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cerflearn._typing import Float64Array, IntArray
+from cerflearn._typing import Float64Array
 
 _Real = TypeVar("_Real", bound=np.floating[Any])
 
@@ -87,26 +87,3 @@ def centred_squared_distances(X: Float64Array, Y: Float64Array) -> Float64Array:
         np.fill_diagonal(distances, 0.0)
     np.maximum(distances, 0.0, out=distances)
     return distances
-
-
-def evenly_spaced_rows(n_samples: int, n_rows: int) -> IntArray:
-    """Row numbers, evenly spaced from the first row to the last, the same in every run.
-
-    Parameters
-    ----------
-    n_samples : int
-        Rows there are.
-    n_rows : int
-        Most rows to return.
-
-    Returns
-    -------
-    ndarray of shape (min(n_samples, n_rows),), int64
-        Distinct, in ascending order.
-
-    Examples
-    --------
-    >>> evenly_spaced_rows(10, 4)
-    array([0, 3, 6, 9])
-    """
-    return np.linspace(0, n_samples - 1, min(n_samples, n_rows)).round().astype(np.int64)

@@ -1,10 +1,14 @@
-"""Rows in slices: what is computed at once of a table that may be long, wide or not in memory."""
+"""Parts of a table that may be long, wide or not in memory: rows in slices, evenly spaced rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-_MOST_ROWS, _MOST_ENTRIES = 4096, 2**24
+import numpy as np
+
+from cerflearn._typing import IntArray
+
+_SLICE_ROWS, _SLICE_ENTRIES = 4096, 2**24
 _STEP = 256  # rows: slices are whole multiples, as the core sums whole vectors of rows
 
 
@@ -23,7 +27,30 @@ def row_slices(n_rows: int, n_columns: int) -> Iterator[slice]:
     >>> list(row_slices(5000, 10))
     [slice(0, 4096, None), slice(4096, 5000, None)]
     """
-    at_once = _MOST_ENTRIES // max(1, n_columns) // _STEP * _STEP
-    step = min(_MOST_ROWS, max(_STEP, at_once))
+    at_once = _SLICE_ENTRIES // max(1, n_columns) // _STEP * _STEP
+    step = min(_SLICE_ROWS, max(_STEP, at_once))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
+
+
+def evenly_spaced_rows(n_samples: int, n_rows: int) -> IntArray:
+    """Row numbers, evenly spaced from the first row to the last, the same in every run.
+
+    Parameters
+    ----------
+    n_samples : int
+        Rows there are.
+    n_rows : int
+        Most rows to return.
+
+    Returns
+    -------
+    ndarray of shape (min(n_samples, n_rows),), int64
+        Distinct, in ascending order.
+
+    Examples
+    --------
+    >>> evenly_spaced_rows(10, 4)
+    array([0, 3, 6, 9])
+    """
+    return np.linspace(0, n_samples - 1, min(n_samples, n_rows)).round().astype(np.int64)

@@ -94,7 +94,7 @@ class Kinds:
         if name is None or (allowed and name not in allowed):
             raise ValueError(
                 f"{path} cannot be stored: {value!r} is a {type(value).__name__}, which model "
-                "files do not hold. See help(cerflearn.save) for what they hold."
+                f"files do not hold. {_advice(value)}"
             )
         kind = self.table[name]
         kind.refuse(value)
@@ -257,6 +257,12 @@ class _as_format_error:  # noqa: N801  # reads as a statement
         expected = (ValueError, TypeError, OverflowError, ArithmeticError, AttributeError, KeyError)
         if isinstance(error, expected) and not isinstance(error, CerfFormatError):
             raise CerfFormatError(f"{self.path} is not valid: {error}") from error
+
+
+def _advice(value: Any) -> str:
+    if hasattr(value, "best_estimator_"):
+        return "Save its best_estimator_."
+    return "See help(cerflearn.save) for what they hold."
 
 
 def _set_output(estimator: Any, output: Json, path: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap as memory_map
 import os
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -118,6 +120,7 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     document: dict[str, Any] = {"format": FORMAT, "model": model, "versions": _versions()}
     document["digest"] = digest_of(document, table, arrays)
     header = header_of(table, canonical(document))
+    _check_readable(document, writer.tensors)
     write_atomically({Path(path): [header, *map(raw_bytes, arrays)]})
 
 
@@ -187,11 +190,26 @@ def decoded(buffer: memoryview) -> Any:
         )
     if digest_of(document, content.table, content.data) != document["digest"]:
         raise CerfFormatError("Its checksum is wrong: the file was damaged or changed.")
-    reader = Reader(stored_kinds(), dict(content.tensors))
+    return _model_of(document, content.tensors)
+
+
+def _model_of(document: dict[str, Any], tensors: Mapping[str, NDArray[Any]]) -> Any:
+    """Make the estimator of a document, with all checks but that of the digest."""
+    reader = Reader(stored_kinds(), dict(tensors))
     model = reader.kinds.decode(document["model"], reader, "model", TRANSFORMERS + PREDICTORS)
     if reader.tensors:
         raise CerfFormatError(f"{len(reader.tensors)} arrays belong to nothing.")
     return model
+
+
+def _check_readable(document: dict[str, Any], tensors: Mapping[str, NDArray[Any]]) -> None:
+    """Refuse to write what :func:`load` would refuse."""
+    try:
+        _model_of(parse(canonical(document), "The model's JSON"), tensors)
+    except CerfFormatError as error:
+        raise ValueError(
+            f"The model cannot be stored, as it could not be loaded: {error}"
+        ) from error
 
 
 def _versions() -> dict[str, str]:

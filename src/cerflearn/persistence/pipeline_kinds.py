@@ -82,19 +82,43 @@ class _Name:
 
 @dataclass(frozen=True)
 class _WordOrPart:
-    """``"drop"``, ``"passthrough"`` or a fitted estimator."""
+    """``"drop"``, ``"passthrough"``, None or a fitted estimator; it is written of its step.
+
+    Attributes
+    ----------
+    part : Part
+        The estimator.
+    what : str
+        What has the estimator and a name, for messages.
+    """
 
     part: Part
+    what: str
 
     def encode(self, value: Any, writer: Writer, path: str) -> Json:
-        """Return the word, or JSON of the estimator."""
-        return value if isinstance(value, str) else self.part.encode(value, writer, path)
+        """Return the word, or JSON of the estimator of a step or branch."""
+        if value.estimator is None or isinstance(value.estimator, str):
+            return value.estimator
+        try:
+            return self.part.encode(value.estimator, writer, path)
+        except ValueError as error:
+            raise ValueError(f"{self.what} {value.name!r}: {error}") from error
 
     def decode(self, value: Json, reader: Reader, path: str) -> Any:
         """Return the word or the estimator."""
-        if isinstance(value, str) and value in _WORDS:
+        if value is None or (isinstance(value, str) and value in _WORDS):
             return value
         return self.part.decode(value, reader, path)
+
+
+def _estimator_of(step: Any) -> dict[str, Any]:
+    """Return what is written of a step's estimator: errors name the step."""
+    return {"estimator": step}
+
+
+def _check_branch(fields: dict[str, Any]) -> None:
+    if fields["estimator"] is None:
+        raise ValueError("a branch has no estimator")
 
 
 def _steps_of(pipeline: Any) -> dict[str, Any]:
@@ -113,7 +137,7 @@ def _are_named(steps: Any) -> bool:
         isinstance(step, tuple)
         and len(step) in (2, 3)
         and isinstance(step[0], str)
-        and (isinstance(step[1], str | NotStored) or hasattr(step[1], "fit"))
+        and (step[1] is None or isinstance(step[1], str | NotStored) or hasattr(step[1], "fit"))
         for step in steps
     )
 
@@ -125,7 +149,7 @@ def _check_names(names: list[str]) -> None:
 
 def _check_pipeline(pipeline: Any) -> None:
     for _, step in pipeline.steps[:-1]:
-        if not isinstance(step, str) and not hasattr(step, "transform"):
+        if step is not None and not isinstance(step, str) and not hasattr(step, "transform"):
             raise ValueError("a step before the last has no transform")
     pipeline_width(pipeline.steps)
 
@@ -136,11 +160,11 @@ def _refuse_pipeline(pipeline: Any) -> None:
 
 
 def _branches_of(transformer: Any) -> dict[str, Any]:
-    positions = transformer._transformer_to_input_indices
-    branches = [
-        ColumnBranch(name, part, _plain_list(columns), np.asarray(positions[name], dtype=np.int64))
-        for name, part, columns in transformer.transformers_
-    ]
+    branches = []
+    for name, part, columns in transformer.transformers_:
+        indices = np.asarray(transformer._transformer_to_input_indices[name], dtype=np.int64)
+        used = part if isinstance(part, str) or len(indices) else "drop"  # which is never fitted
+        branches.append(ColumnBranch(name, used, _plain_list(columns), indices))
     return {"branches": branches, "transformers": transformer.transformers}
 
 
@@ -332,16 +356,19 @@ def pipeline_kinds(transformers: tuple[str, ...], predictors: tuple[str, ...]) -
     steps = {
         "PipelineStep": Kind(
             PipelineStep,
-            {"name": name, "estimator": _WordOrPart(Part(transformers + predictors))},
+            {"name": name, "estimator": _WordOrPart(Part(transformers + predictors), "step")},
+            derived=_estimator_of,
         ),
         "ColumnBranch": Kind(
             ColumnBranch,
             {
                 "name": name,
-                "estimator": _WordOrPart(Part(transformers)),
+                "estimator": _WordOrPart(Part(transformers), "branch"),
                 "columns": Plain(),
                 "indices": Tensor("i8", ("columns",), least=0),
             },
+            check=_check_branch,
+            derived=_estimator_of,
         ),
     }
     return _COMPOUND_KINDS | steps

@@ -53,6 +53,11 @@ def _is_range(value: Any) -> bool:
     return numbers and bool(value[0] < value[1])
 
 
+def _is_marker(value: Any) -> bool:
+    """Whether a value can stand for missing ones: a number, text or None."""
+    return value is None or isinstance(value, str | int | float | np.number)
+
+
 def _scaler(cls: type, fields: dict[str, Spec], **needed: Any) -> Kind:
     seen: dict[str, Spec] = {"n_samples_seen_": Plain()}
     return Kind(
@@ -201,7 +206,12 @@ SKLEARN_KINDS: dict[str, Kind] = {
         NAMES,
         _check_simple_imputer,
         True,
-        {"add_indicator": _is_flag, "keep_empty_features": _is_flag, "copy": _is_flag},
+        {
+            "add_indicator": _is_flag,
+            "keep_empty_features": _is_flag,
+            "copy": _is_flag,
+            "missing_values": _is_marker,
+        },
         finish=_set_dtypes,
         derived=_fill_dtype,
     ),

@@ -49,7 +49,7 @@ def pipeline_width(steps: list[tuple[str, Any]]) -> int:
     """Count the output columns of steps, each of which must read what the one before gives."""
     width: int | None = None
     for name, step in steps:
-        if isinstance(step, str):
+        if step is None or isinstance(step, str):
             continue
         if width is not None and step.n_features_in_ != width:
             raise ValueError(

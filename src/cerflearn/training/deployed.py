@@ -13,7 +13,6 @@ Number of bins and m are chosen on held-out rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +22,6 @@ from scipy.sparse import csr_array
 from cerflearn._typing import BoolArray, Float64Array, FloatArray, IntArray
 from cerflearn.linalg.row_slices import row_slices
 from cerflearn.training import policy
-from cerflearn.training.held_out import HeldOutResult
 from cerflearn.training.inputs import Inputs
 from cerflearn.training.network import TABLE_END, Activation, TrainableNetwork
 from cerflearn.training.scores import LOSSES
@@ -284,48 +282,3 @@ def first_bins(settings: TrainingSettings, n_scores: int, n_samples: int) -> Tra
 def _is_fitted_fast(n_values: int, n_samples: int) -> bool:
     work = 2.0 * policy.REFIT_STEPS * n_values
     return work <= policy.REFIT_WORK_PER_ROW and n_samples <= policy.SEARCH_ROWS
-
-
-def choose_bins(
-    settings: TrainingSettings,
-    evaluate: Callable[[TrainingSettings], HeldOutResult],
-    n_scores: int,
-    n_samples: int,
-    constant_loss: float,
-) -> HeldOutResult:
-    """Choose how tables are deployed, on held-out rows.
-
-    First how much the trained values weigh, then the fewest bins that lose little.
-
-    Parameters
-    ----------
-    settings : TrainingSettings
-        Of tables; a number of bins that they have is kept.
-    evaluate : callable
-        Held-out result of settings with given bins.
-    n_scores : int
-        Of a network.
-    n_samples : int
-        Rows of the last training.
-    constant_loss : float
-        Of constant scores on the held-out rows.
-
-    Returns
-    -------
-    HeldOutResult
-        Of the chosen bins.
-    """
-    first = first_bins(settings, n_scores, n_samples)
-    refits = policy.REFITS if settings.refit is None and first.refit else (first.refit,)
-    results = [evaluate(replace(first, refit=refit)) for refit in refits]
-    best = min(results, key=lambda result: result.mean)
-    if settings.n_bins is not None:
-        return best
-    by_bins = {
-        n_bins: best if n_bins == first.n_bins else evaluate(replace(best.settings, n_bins=n_bins))
-        for n_bins in policy.N_BINS
-    }
-    least = min(result.mean for result in by_bins.values())
-    of_least, of_constant = policy.BIN_LOSS
-    most = least + min(of_least * least, of_constant * constant_loss)
-    return next(result for result in by_bins.values() if result.mean <= most)

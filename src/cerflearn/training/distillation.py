@@ -1,4 +1,4 @@
-r"""Targets that a network is trained on: the labels, or those of a costlier model.
+r"""Targets of a costlier model that a network is trained on.
 
 A teacher's scores carry more than labels: how certain a class is, and values between the rows. It
 is asked at the training rows and at points on lines between random pairs of them. Classes are
@@ -28,11 +28,6 @@ them; of more, evenly spaced ones."""
 _SOFTENING = 0.5  # of the inverse temperature that fits held-out labels best: softer targets
 _INVERSE_TEMPERATURES = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 24.0)
 _FEW_POINTS = 3000  # between rows, unless four times the rows are less or the rows are more
-
-
-def labels_problem(task: Task) -> Problem:
-    """Training rows with their own targets."""
-    return problem_of(task.kind, task.X, task.targets, task.weights, task.blocks)
 
 
 def fit_kernel_teacher(task: Task, rng: np.random.Generator) -> TeacherFunction:

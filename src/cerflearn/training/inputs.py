@@ -247,11 +247,16 @@ def part_of(inputs: Inputs, rows: Any) -> Inputs:
     return np.ascontiguousarray(inputs[rows])
 
 
+def sampled_rows(n_rows: int, most: int) -> IntArray:
+    """Numbers of at most so many rows, evenly spaced from the first to the last, rounded down."""
+    return np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.int64)
+
+
 def column_deviations(inputs: Inputs) -> Float32Array:
     """Measure the standard deviation (n_features,) of each column, of at most 65,536 rows."""
     n_rows, n_features = inputs.shape
-    n = min(n_rows, LOADED_ROWS)
-    rows = np.linspace(0, n_rows - 1, n).astype(np.int64)
+    rows = sampled_rows(n_rows, LOADED_ROWS)
+    n = len(rows)
     mean, square = np.zeros(n_features), np.zeros(n_features)
     for part in row_slices(n, n_features):
         mean += inputs[rows[part]].sum(axis=0, dtype=np.float64) / n

@@ -20,7 +20,7 @@ from cerflearn.training.task import GRID_ROWS, Problem
 SHUFFLED_BLOCKS = 4
 """Blocks whose rows are mixed: what is in memory at once when data are larger."""
 
-_READ_ENTRIES = 2**22  # of sparse rows that are made dense at once, but for one batch
+_DENSE_ENTRIES_OF_STEPS = 2**22  # of sparse rows that are made dense at once, but for one batch
 
 
 class Steps(NamedTuple):
@@ -92,7 +92,7 @@ def _dense(rows: Problem, order: Int32Array) -> Iterator[Steps]:
         yield Steps(rows.X, rows.dense_targets(slice(None)), rows.weights, order)
         return
     n_steps, size = order.shape
-    at_once = max(1, _READ_ENTRIES // (size * rows.X.shape[1]))
+    at_once = max(1, _DENSE_ENTRIES_OF_STEPS // (size * rows.X.shape[1]))
     for start in range(0, n_steps, at_once):
         chosen = order[start : start + at_once]
         index = chosen.ravel().astype(np.int64)

@@ -27,7 +27,7 @@ class TrainingProgress:
     n_start : int
         Operations that it began with.
     generator : str
-        State of the generator before the first mini-batch.
+        State of the generator before the first mini-batch; empty if no progress is kept.
     n_pruned, n_checked : int
         Prunings and checks that are done.
     best : TrainableNetwork or None

@@ -95,7 +95,7 @@ def smoothed_targets(targets: Float64Array, kind: TargetKind) -> Float64Array:
     r"""Targets by the rule of succession: :math:`(n t + 1) / (n + C)` of n rows and C classes.
 
     Where no held-out row is wrong, the least log-loss is at infinite scores; with these targets n
-    rows make nobody surer than n rows can (Platt, 1999).
+    rows make no probability surer than n rows can (Platt, 1999).
 
     Examples
     --------

@@ -16,15 +16,8 @@ import numpy as np
 from cerflearn.engine.engines import map_in_order
 from cerflearn.training import policy
 from cerflearn.training.compared import candidate_settings, for_more_rows, neighbours
-from cerflearn.training.deployed import choose_bins
-from cerflearn.training.distillation import distilled_problem, labels_problem
-from cerflearn.training.held_out import (
-    Fold,
-    HeldOutResult,
-    best_of_kinds,
-    finalists_of,
-    ranked_settings,
-)
+from cerflearn.training.deployed import deploy_fitted
+from cerflearn.training.distillation import distilled_problem
 from cerflearn.training.inputs import multiplied
 from cerflearn.training.network import TrainableNetwork
 from cerflearn.training.saved_training import KeptTraining, load_round, save_round
@@ -32,13 +25,20 @@ from cerflearn.training.scores import fit_inverse_temperature, losses_of_rows
 from cerflearn.training.search_options import SearchOptions, SearchResult
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.sizes import n_steps_for, work_of
-from cerflearn.training.task import Problem, Task, hash_of_rows, parts_of_rows
+from cerflearn.training.task import Problem, Task, hash_of_rows, parts_of_rows, scaled_inputs
 from cerflearn.training.trials import (
+    Fold,
+    HeldOutResult,
     Trial,
     TrialResult,
     Trials,
+    best_of_kinds,
+    choose_bins,
+    fewest_bins,
+    finalists_of,
     least,
     losses_of,
+    ranked_settings,
     train_start,
 )
 
@@ -87,11 +87,14 @@ class Search:
             best = self._compare_with_none(only, needs_held_out=needs_held_out)
         else:
             best = self._choose([self._for_fewer_rows(c) for c in candidates])
+        bins_are_open = best is not None and best.settings.n_bins is None
         best = best if best is None else self._with_bins(best)
         settings = last = candidates[0] if best is None else best.settings
         if best is not None:
             last = for_more_rows(settings, best.n_trained, self._task.n_samples)
         network = self._train_on_all(last, best)
+        if bins_are_open:
+            settings = replace(settings, n_bins=self._bins_of_last(network, settings))
         n_resumed = 0 if best is None else len(best.networks)
         return SearchResult(network, replace(settings, n_resumed=n_resumed), best, last.alpha)
 
@@ -216,8 +219,8 @@ class Search:
             for i, settings in enumerate(candidates)
         ]
         for result in results:
-            n_steps = steps[result.settings]
-            self._say(f"{n_steps} steps, {result.settings}: held-out loss {result.mean:.4f}")
+            told = f"{steps[result.settings]} steps, {self._options.describe(result.settings)}"
+            self._say(f"{told}: held-out loss {result.mean:.4f}")
         return results
 
     def _run(self, trials: Sequence[Trial]) -> list[TrialResult]:
@@ -250,7 +253,7 @@ class Search:
                 for network, fold in zip(best.networks, folds, strict=True)
             ]
             result = self._result(binned, found)
-            self._say(f"{binned}: held-out loss {result.mean:.4f}")
+            self._say(f"{self._options.describe(binned)}: held-out loss {result.mean:.4f}")
             return result
 
         constant = [
@@ -261,6 +264,22 @@ class Search:
         return choose_bins(
             settings, evaluate, task.n_scores, task.n_samples, float(np.mean(constant))
         )
+
+    def _bins_of_last(self, network: TrainableNetwork, settings: TrainingSettings) -> int | None:
+        """Bins of the network of all rows, if early stopping holds out rows to choose them on.
+
+        More rows give sharper tables, which need more bins than those that were compared.
+        """
+        rows = self._held_out
+        if rows is None or settings.kind != "table" or settings.refit:
+            return settings.n_bins
+        X, losses = scaled_inputs(rows, settings), {}
+        for n_bins in policy.N_BINS:
+            deployed = deploy_fitted(network, replace(settings, n_bins=n_bins), self._task)
+            losses[n_bins] = rows.loss(self._task.bounded(deployed.scores(X)))
+            self._say(f"all rows, {n_bins} bins: held-out loss {losses[n_bins]:.4f}")
+        constant = np.broadcast_to(self._task.constant_scores(), rows.targets.shape)
+        return fewest_bins(losses, rows.loss(constant))
 
     def _result(self, settings: TrainingSettings, found: Sequence[TrialResult]) -> HeldOutResult:
         """Scores of the held-out rows of the first folds, with their losses."""
@@ -290,7 +309,7 @@ class Search:
         """Rows with the targets of a teacher, with inputs scaled one by one."""
         rng = np.random.default_rng([self._seed, 1])
         if teacher == "labels":
-            return labels_problem(task)
+            return task.problem()
         task = task.evenly_spaced(policy.DISTILLED_ROWS)
         return distilled_problem(task, self._options.fit_teachers[teacher](task, rng), rng)
 

@@ -9,11 +9,10 @@ import numpy as np
 
 from cerflearn._typing import StateStore
 from cerflearn.training.distillation import TeacherFunction, fit_kernel_teacher
-from cerflearn.training.held_out import HeldOutResult
 from cerflearn.training.network import TrainableNetwork
 from cerflearn.training.settings import SettingsRequest, TrainingSettings
 from cerflearn.training.task import Task
-from cerflearn.training.trials import MapTrials, Rescore
+from cerflearn.training.trials import HeldOutResult, MapTrials, Rescore
 
 FitTeacher = Callable[[Task, np.random.Generator], TeacherFunction]
 """Fits a teacher to a task."""
@@ -39,6 +38,8 @@ class SearchOptions:
         to the features of a trained network. None: the head that was trained with them.
     report : callable or None
         Called with lines that say what is done.
+    describe : callable
+        Line of settings in them.
     n_threads : int
         Threads; the bits of the result do not depend on their number.
     map_trials : callable or None
@@ -55,6 +56,7 @@ class SearchOptions:
     )
     rescore: Rescore | None = None
     report: Callable[[str], None] | None = None
+    describe: Callable[[TrainingSettings], str] = str
     n_threads: int = 1
     map_trials: MapTrials | None = None
     store: StateStore | None = None

@@ -74,8 +74,12 @@ class TrainingSettings:
     macs: int | None = None
 
     def __str__(self) -> str:
+        return self.described(f"teacher={self.teacher!r}", f"learn={self.learn!r}")
+
+    def described(self, *more: str) -> str:
+        """Return a line of the settings of the network, and of more after its penalty."""
         words = [f"activation={self.activation!r}", f"n_components={self.n_components}"]
-        words += [f"alpha={self.alpha:g}", f"teacher={self.teacher!r}", f"learn={self.learn!r}"]
+        words += [f"alpha={self.alpha:g}", *more]
         extra = {
             "linear part": self.linear_part,
             f"{self.scaling} scaling": self.scaling != "column",

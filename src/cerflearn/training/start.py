@@ -6,7 +6,7 @@ import numpy as np
 
 from cerflearn._typing import BoolArray, Float64Array
 from cerflearn.linalg.row_slices import row_slices
-from cerflearn.training.inputs import Inputs
+from cerflearn.training.inputs import Inputs, sampled_rows
 from cerflearn.training.network import (
     TABLE_END,
     Float32Array,
@@ -161,11 +161,10 @@ def set_moments(
     """
     if network.n_components == 0:
         return
-    n = len(X) if n_rows is None else min(len(X), n_rows)
-    rows = np.linspace(0, len(X) - 1, n).astype(np.int64)
+    rows = sampled_rows(len(X), len(X) if n_rows is None else n_rows)
     weights = weights[rows]
     share = weights.astype(np.float64) / float(weights.sum(dtype=np.float64))
-    slices = row_slices(n, network.n_features)
+    slices = row_slices(len(rows), network.n_features)
     z = np.concatenate([network.projections(X[rows[s]]) for s in slices], dtype=np.float64)
     mean: Float64Array = share @ z
     bound: Float64Array = np.full(z.shape[1], np.inf)

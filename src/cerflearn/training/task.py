@@ -17,6 +17,7 @@ from cerflearn.training.inputs import (
     column_deviations,
     multiplied,
     part_of,
+    sampled_rows,
 )
 from cerflearn.training.network import Float32Array, Int32Array
 from cerflearn.training.pruning import Budget
@@ -155,7 +156,11 @@ class Task:
         """Task of at most so many rows, evenly spaced."""
         if self.n_samples <= most:
             return self
-        return self.rows(np.linspace(0, self.n_samples - 1, most).astype(np.int64))
+        return self.rows(sampled_rows(self.n_samples, most))
+
+    def problem(self) -> Problem:
+        """Return the rows with their own targets, in single precision."""
+        return problem_of(self.kind, self.X, self.targets, self.weights, self.blocks)
 
     def constant_scores(self) -> Float64Array:
         """Scores (n_scores,) that are right on average: means, or log-odds of the classes."""

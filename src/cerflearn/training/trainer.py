@@ -9,9 +9,10 @@ import numpy as np
 
 from cerflearn._typing import BoolArray, Float64Array
 from cerflearn.training import policy
+from cerflearn.training.inputs import sampled_rows
 from cerflearn.training.mini_batches import MiniBatches
 from cerflearn.training.network import Float32Array, TrainableNetwork
-from cerflearn.training.pruning import Budget, prune
+from cerflearn.training.pruning import IMPORTANCE_ROWS, Budget, prune
 from cerflearn.training.saved_training import (
     KeptTraining,
     TrainingProgress,
@@ -21,9 +22,6 @@ from cerflearn.training.saved_training import (
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.start import draw_network, set_moments
 from cerflearn.training.task import Problem
-
-IMPORTANCE_ROWS = 512
-"""Rows over which importances are measured."""
 
 _LAST_MOMENT_ROWS = 2**16  # over which moments of projections are measured at the end, at most
 _LAST_MOMENT_ENTRIES = 2**24  # projections of these rows, at most
@@ -92,10 +90,10 @@ def train_network(
         if network is None:
             network = draw_network(problem, settings, budget, usable, bias, rng)
         n_start = _operations_at_start(network, settings, budget)
-        progress = TrainingProgress(network, n_start, generator_text(rng))
+        progress = TrainingProgress(network, n_start, "" if kept is None else generator_text(rng))
     else:
         set_generator(rng, progress.generator)
-    run = _Steps(problem, settings, n_steps, rate, rng)
+    run = _TrainingRun(problem, settings, n_steps, rate, rng)
     run.train(progress, budget, held_out_loss, on_progress, kept)
     progress.finished = True
     if kept is not None:
@@ -135,7 +133,7 @@ def pruning_schedule(n_start: int, n_end: int, n_steps: int) -> tuple[list[int],
     return marks.tolist(), costs.tolist()
 
 
-class _Steps:
+class _TrainingRun:
     """Order of the rows, rates and penalties of one training."""
 
     def __init__(
@@ -187,8 +185,7 @@ class _Steps:
 
     def importance_rows(self) -> Float32Array:
         """Evenly spaced rows over which importances are measured."""
-        n = self._problem.n_rows
-        return self._problem.X[np.linspace(0, n - 1, min(n, IMPORTANCE_ROWS)).astype(np.int64)]
+        return self._problem.X[sampled_rows(self._problem.n_rows, IMPORTANCE_ROWS)]
 
     def steps(self, network: TrainableNetwork, begin: int, end: int) -> float:
         """Run steps ``[begin, end)`` and return their mean loss."""

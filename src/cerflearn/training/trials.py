@@ -1,12 +1,13 @@
-"""Trainings that a search compares: of some settings in one fold, wherever they run.
+"""Trainings that a search compares, wherever they run, and what they score on held-out rows.
 
-What they read is in memory and travels with them: at most as many rows as settings are compared on.
+What a training reads is in memory and travels with it: at most as many rows as settings are
+compared on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,6 @@ import numpy as np
 from cerflearn._typing import Float64Array, FloatArray
 from cerflearn.training import policy
 from cerflearn.training.deployed import deploy_fitted, first_bins
-from cerflearn.training.held_out import Fold
 from cerflearn.training.network import TrainableNetwork
 from cerflearn.training.saved_training import KeptTraining
 from cerflearn.training.settings import TrainingSettings
@@ -23,6 +23,15 @@ from cerflearn.training.trainer import train_network
 
 Rescore = Callable[[TrainableNetwork, TrainingSettings, Task, Task], Float64Array]
 """Scores of the second task's rows by a head fitted to the first's."""
+
+
+@dataclass(eq=False)
+class Fold:
+    """Rows to train on and held-out rows, with the problems made so far."""
+
+    train: Task
+    test: Task
+    problems: dict[tuple[str, str], Problem] = field(default_factory=dict)
 
 
 class Trial(NamedTuple):
@@ -129,6 +138,51 @@ class Trials:
         return fold.train.bounded(scores)
 
 
+@dataclass(frozen=True, eq=False)
+class HeldOutResult:
+    """Scores of held-out rows by networks of one setting.
+
+    Attributes
+    ----------
+    settings : TrainingSettings
+        Of the networks.
+    scores, targets : ndarray of shape (n_rows, n_scores)
+        Of the rows.
+    weights, losses : ndarray of shape (n_rows,)
+        Of the rows.
+    networks : list of TrainableNetwork
+        One for each fold.
+    n_trained : int
+        Rows that each was trained on.
+    """
+
+    settings: TrainingSettings
+    scores: Float64Array
+    targets: Float64Array
+    weights: Float64Array
+    losses: Float64Array
+    networks: list[TrainableNetwork]
+    n_trained: int
+
+    @property
+    def mean(self) -> float:
+        """Weighted mean loss; infinite if it is not a number."""
+        mean = float(self.weights @ self.losses / self.weights.sum())
+        return mean if np.isfinite(mean) else np.inf
+
+    def is_as_good_as(self, other: HeldOutResult, n_errors: float = policy.SIMPLER_WITHIN) -> bool:
+        """Return whether the loss is at most so many paired standard errors higher.
+
+        Of results of different numbers of folds, the first ones, which both have, are compared.
+        """
+        n = min(len(self.losses), len(other.losses))
+        share = self.weights[:n] / self.weights[:n].sum()
+        difference = self.losses[:n] - other.losses[:n]
+        mean = float(share @ difference)
+        error = float(np.sqrt(share**2 @ np.square(difference - mean)))
+        return mean <= n_errors * error
+
+
 def train_start(
     task: Task,
     problem: Problem,
@@ -173,10 +227,10 @@ def train_start(
 
 
 def losses_of(
-    networks: Sequence[TrainableNetwork], task: Task, judge: Task, settings: TrainingSettings
+    networks: Sequence[TrainableNetwork], task: Task, compared: Task, settings: TrainingSettings
 ) -> list[float]:
-    """Losses of networks that were trained on a task, on the rows of a judge."""
-    rows = judge.evenly_spaced(policy.SEARCH_ROWS)
+    """Losses of networks that were trained on a task, on the rows on which they are compared."""
+    rows = compared.evenly_spaced(policy.SEARCH_ROWS)
     inputs = scaled_inputs(rows, settings)
     return [rows.loss(task.bounded(network.scores(inputs))) for network in networks]
 
@@ -184,3 +238,91 @@ def losses_of(
 def least(losses: Sequence[float]) -> int:
     """Index of the least loss; one that is not a number is not."""
     return int(np.argmin(np.nan_to_num(losses, nan=np.inf)))
+
+
+def best_of_kinds(ranked: Sequence[TrainingSettings]) -> list[TrainingSettings]:
+    """First of each kind of features, in their order."""
+    found: dict[str, TrainingSettings] = {}
+    for settings in ranked:
+        found.setdefault(settings.kind, settings)
+    return list(found.values())
+
+
+def finalists_of(results: Sequence[HeldOutResult]) -> list[TrainingSettings]:
+    """List settings in the order in which they become finalists.
+
+    First the best of each kind that may be as good as the best of all, then the others.
+    """
+    ranked = ranked_settings(results)
+    by_settings = {result.settings: result for result in results}
+    best = by_settings[ranked[0]]
+    leaders = [
+        settings
+        for settings in best_of_kinds(ranked)
+        if by_settings[settings].is_as_good_as(best, policy.FINALISTS_WITHIN)
+    ]
+    return list(dict.fromkeys([*leaders, *ranked]))
+
+
+def ranked_settings(results: Sequence[HeldOutResult]) -> list[TrainingSettings]:
+    """List settings in the order of their held-out losses."""
+    return [result.settings for result in sorted(results, key=lambda result: result.mean)]
+
+
+def choose_bins(
+    settings: TrainingSettings,
+    evaluate: Callable[[TrainingSettings], HeldOutResult],
+    n_scores: int,
+    n_samples: int,
+    constant_loss: float,
+) -> HeldOutResult:
+    """Choose how tables are deployed, on held-out rows.
+
+    First how much the trained values weigh, then the fewest bins that lose little.
+
+    Parameters
+    ----------
+    settings : TrainingSettings
+        Of tables; a number of bins that they have is kept.
+    evaluate : callable
+        Held-out result of settings with given bins.
+    n_scores : int
+        Of a network.
+    n_samples : int
+        Rows of the last training.
+    constant_loss : float
+        Of constant scores on the held-out rows.
+
+    Returns
+    -------
+    HeldOutResult
+        Of the chosen bins.
+    """
+    first = first_bins(settings, n_scores, n_samples)
+    refits = policy.REFITS if settings.refit is None and first.refit else (first.refit,)
+    results = [evaluate(replace(first, refit=refit)) for refit in refits]
+    best = min(results, key=lambda result: result.mean)
+    if settings.n_bins is not None:
+        return best
+    by_bins = {
+        n_bins: best if n_bins == first.n_bins else evaluate(replace(best.settings, n_bins=n_bins))
+        for n_bins in policy.N_BINS
+    }
+    losses = {n_bins: result.mean for n_bins, result in by_bins.items()}
+    return by_bins[fewest_bins(losses, constant_loss)]
+
+
+def fewest_bins(losses: dict[int, float], constant_loss: float) -> int:
+    """Fewest bins that lose little, see :data:`~cerflearn.training.policy.BIN_LOSS`.
+
+    Parameters
+    ----------
+    losses : dict
+        Held-out loss by number of bins, ascending.
+    constant_loss : float
+        Of constant scores on the same rows.
+    """
+    lowest = min(losses.values())
+    of_least, of_constant = policy.BIN_LOSS
+    most = lowest + min(of_least * lowest, of_constant * constant_loss)
+    return next((n_bins for n_bins, loss in losses.items() if loss <= most), max(losses))

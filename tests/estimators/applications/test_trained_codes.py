@@ -157,7 +157,7 @@ def test_progress_is_printed_when_asked(capsys):
         (
             RandomizedKernelPCA,
             {"macs": 99, "n_components": 2, "teacher": PCA(1)},
-            "at most 1, .* the 1 columns of teacher",
+            "at most 1, .* the 1 column of teacher",
         ),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -266,3 +268,15 @@ def test_an_unknown_selector_is_told_all_names():
         MaskedCERF(selector="foo").fit(X[:20])
     with pytest.raises(ValueError, match=r"'cvem', 'random', or a CVEM, Shared or Greedy"):
         BlockedCERF(selector="foo").fit(X[:20])
+
+
+def test_steps_are_fewer_where_targets_of_many_features_take_long(capsys):
+    """The head of training is no part of the budget, but takes most of the time."""
+    steps = {}
+    for n_components in (40, 800):
+        selector = Trained(n_targets=40)
+        model = MaskedCERF(n_components=n_components, selector=selector, random_state=0, verbose=1)
+        assert model.fit(X[:64]).n_components_ == n_components
+        told = re.findall(r"(\d+) steps, ", capsys.readouterr().out)
+        steps[n_components] = max(map(int, told))
+    assert 1 <= 2 * steps[800] < steps[40]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -181,3 +183,11 @@ def test_the_least_bytes_that_are_named_are_enough(kind, storage):
     least = int(str(caught.value).split("Pass max_bytes=")[1].split()[0])
     model.set_params(max_bytes=least).fit(X, Y)
     assert cost(model).n_bytes <= least
+
+
+@pytest.mark.parametrize("storage", ["float32", "int8"])
+def test_a_model_within_bytes_can_be_pickled(storage):
+    X = np.random.default_rng(0).normal(size=(80, 4))
+    model = CERFRegressor(max_bytes=400, storage=storage, effort=0.05, random_state=0)
+    model.fit(X, X[:, 0] ** 2)
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))

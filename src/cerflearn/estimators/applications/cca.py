@@ -33,7 +33,7 @@ from cerflearn.estimators.applications.inner_map import (
 from cerflearn.estimators.block_output import BlockTransforms
 from cerflearn.estimators.cost import counted_cost
 from cerflearn.estimators.dask_rows import ClusterRows
-from cerflearn.estimators.engine_choice import EngineName, check_engine, engine_threads
+from cerflearn.estimators.engine_choice import EngineName, engine_jobs
 from cerflearn.estimators.input import (
     check_has_columns,
     check_n_jobs,
@@ -202,7 +202,7 @@ class RandomizedKernelCCA(
             The fitted estimator.
         """
         self._check_parameters()
-        check_engine(engine, X, self.n_jobs)
+        n_jobs = self.n_jobs if engine is None else engine_jobs(engine, X, self.n_jobs)
         rng = make_generator(self.random_state)
         self.__dict__.pop("x_components_", None)
         X, y = open_rows(X, y, engine)
@@ -216,7 +216,7 @@ class RandomizedKernelCCA(
         self.feature_map_ = fit_inner_map(self.feature_map, X, None, rng)
         second = self.feature_map if self.y_feature_map is None else self.y_feature_map
         self.y_feature_map_ = fit_inner_map(second, Y, None, rng)
-        self._solve(self._stream(X, Y, engine_threads(engine, self.n_jobs, X.shape[0])))
+        self._solve(self._stream(X, Y, thread_count(n_jobs, X.shape[0])))
         return self
 
     def transform(self, X: MatrixLike, y: MatrixLike = None) -> Any:

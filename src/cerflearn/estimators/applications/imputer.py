@@ -40,6 +40,7 @@ from cerflearn.estimators.applications.inner_map import (
     check_inner_map,
 )
 from cerflearn.estimators.applications.patterns import (
+    check_covered,
     check_missing_values,
     check_one_pattern,
     check_patterns,
@@ -307,12 +308,7 @@ class KernelImputer(
         check_is_fitted(self, "stages_")
         X, missing = self._read(X, reset=False)
         rows = np.flatnonzero(missing.any(axis=1))
-        if self._covered is not None and (missing & ~self._covered).any():
-            column = int(np.flatnonzero((missing & ~self._covered).any(axis=0))[0])
-            raise ValueError(
-                f"Column {column} of X has missing values, but is in no pattern of patterns=: "
-                "add one, or pass patterns=None."
-            )
+        check_covered(missing, self._covered, self.macs)
         completed = X.copy()
         if len(rows):
             absent = missing[rows]

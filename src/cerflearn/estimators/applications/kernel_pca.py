@@ -42,7 +42,7 @@ from cerflearn.estimators.block_output import BlockTransforms
 from cerflearn.estimators.components import CodeTargets
 from cerflearn.estimators.cost import counted_cost
 from cerflearn.estimators.encoder import Encoder
-from cerflearn.estimators.engine_choice import EngineName, check_engine, engine_threads
+from cerflearn.estimators.engine_choice import EngineName, engine_jobs
 from cerflearn.estimators.input import (
     TrainingData,
     is_streamed,
@@ -236,7 +236,7 @@ class RandomizedKernelPCA(
             The fitted estimator.
         """
         self._check_parameters()
-        check_engine(engine, X, self.n_jobs, self.macs)
+        n_jobs = self.n_jobs if engine is None else engine_jobs(engine, X, self.n_jobs, self.macs)
         rng = make_generator(self.random_state)
         # A fit that fails leaves an estimator that is not fitted, never half of an old one.
         for name in _PCA_ATTRIBUTES:
@@ -247,7 +247,7 @@ class RandomizedKernelPCA(
         if self.macs is None:
             self.feature_map_ = fit_inner_map(self.feature_map, X, y, rng)
             self._n_codes = n_codes_of(self.feature_map_, X, self.n_components)
-            self._solve(self._stream(X, engine))
+            self._solve(self._stream(X, n_jobs))
         else:
             self._train(TrainingData(X, given if hasattr(given, "columns") else X, y), rng)
         return self
@@ -275,7 +275,7 @@ class RandomizedKernelPCA(
             return self.fit(X, y)
         self._check_parameters()
         X = read_data(self, open_rows(X)[0], reset=False)
-        self._solve(self.moments_.merge(self._stream(X)))
+        self._solve(self.moments_.merge(self._stream(X, self.n_jobs)))
         return self
 
     def transform(self, X: MatrixLike) -> Any:
@@ -335,7 +335,8 @@ class RandomizedKernelPCA(
     def _train(self, data: TrainingData, rng: np.random.Generator) -> None:
         """Train a network of codes within the budget, and set all fitted attributes."""
         refuse_streamed(data.X, f"macs={self.macs!r}", "leave macs out, or pass an array")
-        check_regressed(data.X)
+        if self.fit_inverse_transform:
+            check_regressed(data.X)
         targets = self._targets(data, rng, thread_count(self.n_jobs, data.n_samples))
         encoder, moments = train_codes(self, data, targets, rng)
         if self.fit_inverse_transform:
@@ -348,9 +349,9 @@ class RandomizedKernelPCA(
         """Make what the codes of a network are to be."""
         return teacher_targets(self.teacher, data, self.n_components, rng, n_threads)
 
-    def _stream(self, X: Any, engine: EngineName | None = None) -> CrossMoments:
+    def _stream(self, X: Any, n_jobs: int | None) -> CrossMoments:
         """Moments of features and inputs of X."""
-        n_threads = engine_threads(engine, self.n_jobs, X.shape[0])
+        n_threads = thread_count(n_jobs, X.shape[0])
         if inverse := self.fit_inverse_transform:
             check_regressed(X)
         return feature_moments(self.feature_map_, X, n_threads, with_inputs=bool(inverse))

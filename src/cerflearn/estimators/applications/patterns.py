@@ -60,11 +60,26 @@ def check_patterns(patterns: Any, n_features: int) -> float | BoolArray | None:
         if share == 1.0:
             raise invalid("patterns", patterns, must_be)
         return share
-    if table.dtype != np.bool_ or table.ndim != 2 or table.shape[1] != n_features:
+    if table.size and table.dtype != np.bool_:
+        raise ValueError(f"patterns of {table.dtype} are not valid: pass {must_be}.")
+    if table.ndim != 2 or table.shape[1] != n_features:
         raise ValueError(f"patterns of shape {np.shape(patterns)} are not valid: pass {must_be}.")
     if not table.any(axis=1).all():
         raise ValueError("patterns has a row without True: a pattern misses at least one column.")
     return table
+
+
+def check_covered(missing: BoolArray, covered: BoolArray | None, macs: int | None) -> None:
+    """Refuse rows that miss columns (n_features,) which are in no pattern; None: all are."""
+    if covered is None or not (missing & ~covered).any():
+        return
+    column = int(np.flatnonzero((missing & ~covered).any(axis=0))[0])
+    remedy = "add one, or pass patterns=None."
+    if macs is not None:
+        remedy = f"with macs={macs} there is one pattern; leave macs out to complete any."
+    raise ValueError(
+        f"Column {column} of X has missing values, but is in no pattern of patterns=: {remedy}"
+    )
 
 
 def hide_values(

@@ -28,8 +28,9 @@ from cerflearn.estimators.components import TEACHER_COLUMNS, CodeTargets, teache
 from cerflearn.estimators.encoder import Encoder, EncoderOptions, train_encoder
 from cerflearn.estimators.gamma import resolve_law
 from cerflearn.estimators.input import TrainingData, check_n_jobs, thread_count, varying_inputs
-from cerflearn.estimators.teachers import TEACHERS, check_teacher, make_teacher
+from cerflearn.estimators.teachers import TEACHERS, is_teacher, make_teacher
 from cerflearn.linalg.moments import CrossMoments, cross_moments_block
+from cerflearn.spectral import SpectralLaw, law_from_kernel
 
 _LARGEST_REGRESSED = 1e140  # its square times the number of entries is still a number
 
@@ -53,10 +54,10 @@ BUDGET_EFFECTS = (
 
 def check_code_teacher(name: str, teacher: Any) -> None:
     """Refuse what is no teacher of codes: labels are none."""
-    check_teacher(teacher)
-    if isinstance(teacher, str) and teacher == "labels":
+    if not is_teacher(teacher) or (isinstance(teacher, str) and teacher == "labels"):
         names = ", ".join(repr(each) for each in TEACHERS if each != "labels")
-        raise invalid(name, teacher, f"{names}, a law of cerflearn.spectral, or a transformer")
+        must_be = f"{names}, a law of cerflearn.spectral, or a transformer (not a class)"
+        raise invalid(name, teacher, must_be)
 
 
 def teacher_targets(
@@ -82,8 +83,7 @@ def teacher_targets(
     CodeTargets
         Of the training rows.
     """
-    law, _ = resolve_law("rbf", "scale", data.X)
-    made = make_teacher(teacher, data, law, TEACHER_COLUMNS, True, rng)
+    made = make_teacher(teacher, data, _law_of(teacher, data.X), TEACHER_COLUMNS, True, rng)
     n_columns = made.rows(0, 1).shape[1]
     most = min(n_columns, data.n_samples)
     if n_codes is not None and n_codes > most:
@@ -91,10 +91,23 @@ def teacher_targets(
             "n_components",
             n_codes,
             f"at most {most}, the smaller of n_samples={data.n_samples} and the {n_columns} "
-            "columns of teacher",
+            f"column{'' if n_columns == 1 else 's'} of teacher",
         )
     n_codes = min(DEFAULT_CODES, most) if n_codes is None else n_codes
     return teacher_codes(teacher, made, data.n_samples, n_codes, n_threads)
+
+
+def _law_of(teacher: Any, X: Any) -> SpectralLaw:
+    """Law of a teacher with a name; others have their own, and are given one that is not read."""
+    if not isinstance(teacher, str):
+        return law_from_kernel("rbf", 1.0)
+    try:
+        return resolve_law("rbf", "scale", X)[0]
+    except ValueError as error:
+        raise ValueError(
+            f"teacher={teacher!r} has a kernel whose width is that of X, which varies too much or "
+            "too little: scale X, for example with StandardScaler."
+        ) from error
 
 
 CODE_CONSTRAINTS: dict[str, Constraint] = {
@@ -152,7 +165,7 @@ def train_codes(
     Parameters
     ----------
     model : RandomizedKernelPCA
-        With checked ``macs``, ``n_jobs`` and ``verbose``.
+        With checked ``macs``, ``n_jobs``, ``verbose`` and ``fit_inverse_transform``.
     data : TrainingData
         The rows.
     targets : CodeTargets
@@ -165,7 +178,7 @@ def train_codes(
     encoder : Encoder
         Within the budget.
     moments : CrossMoments
-        Of codes and inputs.
+        Of codes and inputs; of codes alone if there is no inverse.
     """
     n_threads, name = thread_count(model.n_jobs, data.n_samples), type(model).__name__
     options = EncoderOptions(
@@ -176,11 +189,12 @@ def train_codes(
     )
     seed = np.random.SeedSequence(rng.integers(2**63, size=2))
     encoder = train_encoder(data.X, targets.values, options, seed)
+    inverse = bool(model.fit_inverse_transform)
 
     def compute(start: int, stop: int) -> tuple[Float64Array, Float64Array]:
         rows = data.dense(start, stop)
         codes: Any = encoder.codes(rows)
-        return codes, rows
+        return codes, rows if inverse else rows[:, :0]
 
     engine = make_engine(ComputedSource(compute, data.n_samples), n_threads)
     moments = engine.map_reduce(cross_moments_block, False)

@@ -222,9 +222,13 @@ def _numbers_of_codes(options: CompletionOptions, n_hidden: int, most: int) -> l
     found = [n for n in sizes if options.macs >= _least_macs(n, n_hidden)]
     if not found:
         least = min(_least_macs(n, n_hidden) for n in sizes)
+        smallest, remedy = "the smallest network", ""
+        if sizes[0] != n_hidden:
+            smallest = f"the smallest network of {sizes[0]} codes and a decoder"
+            remedy = ", or leave n_components out"
         raise ValueError(
-            f"macs={options.macs} is not valid: the smallest network for {n_hidden} missing "
-            f"columns costs {least} MACs. Pass macs={least} or more."
+            f"macs={options.macs} is not valid: {smallest} for {n_hidden} missing "
+            f"columns costs {least} MACs. Pass macs={least} or more{remedy}."
         )
     return found
 

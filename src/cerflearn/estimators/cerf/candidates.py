@@ -1,58 +1,23 @@
-"""Features to choose from, what they cost, what a selector is and what it finds."""
+"""Features to choose from: what they cost, and their values, with the teacher's, in blocks."""
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from cerflearn._typing import Float64Array, IntArray, StateStore
-from cerflearn._validation import (
-    Constraint,
-    NoEffect,
-    Number,
-    Passes,
-    Whole,
-    check_effects,
-    check_parameters,
-    invalid,
-)
+from cerflearn._typing import Float64Array, IntArray
+from cerflearn.engine.blocks import BlockSource, CachedSource, ComputedSource
+from cerflearn.estimators.dask_rows import ClusterRows
+from cerflearn.estimators.input import NO_ROWS, TrainingData
+from cerflearn.estimators.streamed_rows import StreamedRows
+from cerflearn.estimators.teachers import LabelTeacher, Teacher
 from cerflearn.features.base import FeatureMap, outputs_of, projections_for
-from cerflearn.learning.rows import Rows
 
-Report = Callable[[int, str, float], bool]
-"""Called with the number of a stage, the name of a value and the value; returns True to stop."""
-
-
-UNEXPLAINED = "unexplained share of the teacher"
-"""What selectors that regress the teacher report."""
-
-
-def _check_normalize(name: str, value: Any) -> None:
-    known = value is None or (isinstance(value, str) and value in ("standardize", "center"))
-    if not known:
-        raise invalid(name, value, "'standardize', 'center' or None")
-
-
-COMMON_CONSTRAINTS: dict[str, Constraint] = {
-    "normalize": Passes(_check_normalize),
-    "cache_bytes": Whole("a number of bytes, 0 for no cache", at_least=0),
-}
-"""What the parameters that all selectors have must be."""
-
-STREAM_CONSTRAINTS: dict[str, Constraint] = {
-    "learning_offset": Number("a number that is not negative", at_least=0.0),
-    "learning_decay": Number("a number above 0.5 and at most 1", above=0.5, at_most=1.0),
-}
-"""What the parameters of selectors that learn from mini-batches must be."""
-
-MOST_STAGES = 10_000
-"""Largest number of stages of a selector."""
+STREAMED_CACHE_BYTES = 2**28
+"""Most memory of kept blocks where the rows themselves are not in memory: 256 MiB."""
 
 
 class MacBudget:
@@ -243,89 +208,57 @@ def keep_places(chosen: IntArray, before: IntArray, pieces: IntArray) -> IntArra
     return np.concatenate([np.sort(members[piece]) for piece in places]).astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """What a selector found.
+class Embedding:
+    """Teacher and learner of some rows, computed where they are.
 
-    Attributes
+    Parameters
     ----------
-    ranking : ndarray of shape (n_candidates,), int64
-        Candidate columns, best first.
-    feature_proba : ndarray of shape (n_candidates,), optional
-        E[pi]; None for selectors that decide for all samples at once.
-    rotation : ndarray of shape (n_outputs, n_candidates), optional
-        W of CVEM.
-    scale : float, optional
-        c; the greedy selector has none.
-    lower_bounds : ndarray of shape (n_iter,), optional
-        Of CVEM.
-    errors : ndarray of shape (n_iter,), optional
-        Share of the teacher's energy that is left unexplained, of the other selectors.
-    converged : bool
-        False if CVEM ran out of stages.
-    stopped : bool
-        Whether a callback ended it.
+    teacher : Teacher
+        Without rows.
+    learner_map : FeatureMap
+        The candidates.
     """
 
-    ranking: IntArray
-    feature_proba: Float64Array | None = None
-    rotation: Float64Array | None = None
-    scale: float | None = None
-    lower_bounds: Float64Array | None = None
-    errors: Float64Array | None = None
-    converged: bool = True
-    stopped: bool = False
+    def __init__(self, teacher: Teacher, learner_map: FeatureMap) -> None:
+        self.teacher, self.learner_map = teacher, learner_map
+
+    def __call__(self, rows: Any, y: Any) -> tuple[Float64Array, Float64Array]:
+        """Return both."""
+        data = TrainingData(rows, rows, y)
+        learner = self.learner_map.transform_batch(data.dense(0, data.n_samples))
+        return self.teacher.on(data).rows(0, data.n_samples), learner
 
 
-class Selector(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
-    """Base of selectors: parameters that clone, print and can be searched over."""
+def embedding_source(
+    data: TrainingData,
+    teacher: Teacher,
+    learner_map: FeatureMap,
+    cache_bytes: int,
+) -> BlockSource:
+    """Blocks of teacher (b, n_outputs) and learner (b, n_candidates), kept where they fit.
 
-    _constraints: ClassVar[dict[str, Constraint]]
-    _without_effect: ClassVar[tuple[NoEffect, ...]] = ()
+    Parameters
+    ----------
+    data : TrainingData
+        The rows.
+    teacher : Teacher
+        What is imitated.
+    learner_map : FeatureMap
+        The candidates.
+    cache_bytes : int
+        Most memory of kept blocks; 0 computes them anew in every pass. Same bits either way. For
+        rows that are not in memory at most :data:`STREAMED_CACHE_BYTES`.
+    """
+    if isinstance(data.X, ClusterRows):
+        y = data.y if isinstance(teacher, LabelTeacher) else None
+        return data.X.block_source(Embedding(teacher.on(NO_ROWS), learner_map), y)
 
-    cache_bytes: int
+    if isinstance(data.X, StreamedRows):
+        cache_bytes = min(cache_bytes, STREAMED_CACHE_BYTES)
 
-    def _check_parameters(self) -> None:
-        """Refuse parameters that are not valid, or have no effect."""
-        check_parameters(self, self._constraints)
-        check_effects(self, self._without_effect)
+    def compute(start: int, stop: int) -> tuple[Float64Array, Float64Array]:
+        learner = learner_map.transform_batch(data.dense(start, stop))
+        return teacher.rows(start, stop), learner
 
-    @property
-    @abstractmethod
-    def _n_reports(self) -> int:
-        """Most stages that are reported."""
-
-    @abstractmethod
-    def _select(
-        self,
-        rows: Rows,
-        candidates: Candidates,
-        report: Report,
-        store: StateStore | None = None,
-    ) -> Selection:
-        """Rank the candidates, given teacher and learner in blocks; report each stage.
-
-        A store keeps states on the way, and is gone on from where it has some.
-        """
-
-
-class StreamSelector(Selector):
-    """Base of selectors that learn from mini-batches, too."""
-
-    # Parameters that may change between mini-batches.
-    _free_in_streams: ClassVar[tuple[str, ...]] = (
-        "learning_offset",
-        "learning_decay",
-        "cache_bytes",
-    )
-
-    @property
-    def _can_stream(self) -> bool:
-        """Whether it does with its parameters."""
-        return True
-
-    @abstractmethod
-    def _learn_batch(
-        self, learned: Any, rows: Rows, candidates: Candidates
-    ) -> tuple[Any, Selection]:
-        """Learn from a mini-batch; ``learned`` is what the last call returned, None at first."""
+    source = ComputedSource(compute, data.n_samples)
+    return CachedSource(source, cache_bytes) if cache_bytes > 0 else source

@@ -10,11 +10,11 @@ import numpy as np
 from cerflearn._typing import Float64Array, StateStore
 from cerflearn._validation import Constraint, NoEffect, Number, OneOf, Whole
 from cerflearn.engine.blocks import CACHE_BYTES
-from cerflearn.estimators.cerf.candidates import (
+from cerflearn.estimators.cerf.candidates import Candidates
+from cerflearn.estimators.cerf.selector_base import (
     COMMON_CONSTRAINTS,
     MOST_STAGES,
     STREAM_CONSTRAINTS,
-    Candidates,
     Report,
     Selection,
     StreamSelector,
@@ -217,7 +217,7 @@ class CVEM(StreamSelector):
         report: Report,
         store: StateStore | None = None,
     ) -> Selection:
-        last = load_stage(store)
+        last = None if store is None else load_stage(store)
         settings = self.get_params()
         for name in ("cache_bytes", *STREAM_CONSTRAINTS):
             del settings[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self
@@ -31,20 +32,26 @@ from cerflearn.estimators.cerf.callbacks import (
     StageReports,
     with_callbacks,
 )
-from cerflearn.estimators.cerf.candidates import Candidates, Selection, Selector
-from cerflearn.estimators.cerf.embedding import embedding_source
+from cerflearn.estimators.cerf.candidates import Candidates, embedding_source
 from cerflearn.estimators.cerf.nnls_weights import weigh
 from cerflearn.estimators.cerf.saved_fit import (
-    check_checkpoint,
+    check_map_checkpoint,
     kept_selection,
     open_checkpoint,
 )
+from cerflearn.estimators.cerf.selector_base import Selection, Selector
 from cerflearn.estimators.cerf.selectors import make_selector
 from cerflearn.estimators.cerf.trained import is_trained
-from cerflearn.estimators.engine_choice import EngineName, check_engine, engine_threads
+from cerflearn.estimators.engine_choice import EngineName, engine_jobs
 from cerflearn.estimators.fingerprint import repeatable
 from cerflearn.estimators.gamma import resolve_law
-from cerflearn.estimators.input import TrainingData, open_rows, read_data, varying_inputs
+from cerflearn.estimators.input import (
+    TrainingData,
+    open_rows,
+    read_data,
+    thread_count,
+    varying_inputs,
+)
 from cerflearn.estimators.maps.random_feature_map import KERNEL_EFFECTS, RandomFeatureMap
 from cerflearn.estimators.teachers import TeacherLike, check_teacher, make_teacher, reads_target
 from cerflearn.features.base import FeatureMap, equal_amplitudes, outputs_of, projections_for
@@ -174,13 +181,13 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
             The fitted estimator.
         """
         self._check_parameters()
-        check_engine(engine, X, self.n_jobs)
+        n_jobs = self.n_jobs if engine is None else engine_jobs(engine, X, self.n_jobs)
         selector = None if is_random(self.selector) else self._make_selector()
         if checkpoint is not None:
-            check_checkpoint(checkpoint, self, selector)
+            check_map_checkpoint(checkpoint, self, selector)
         rng, store = make_generator(self.random_state), None
         self._forget()
-        data = self._read(X, y, engine=engine)
+        data = replace(self._read(X, y, engine=engine), n_jobs=n_jobs)
         if checkpoint is not None:
             store = open_checkpoint(checkpoint, self, selector, data)
             rng = repeatable(store, self.random_state, rng)
@@ -289,7 +296,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
 
     def _threads_for(self, data: TrainingData) -> int:
         """Threads of a fit."""
-        return engine_threads(data.engine, self.n_jobs, data.n_samples)
+        return thread_count(data.n_jobs, data.n_samples)
 
     def _read(
         self, X: MatrixLike, y: Any, *, reset: bool = True, engine: EngineName | None = None
@@ -306,7 +313,7 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
             X, y = read_data(self, X, reset=reset, y=y)
         else:
             X = read_data(self, X, reset=reset)
-        return TrainingData(X, given if hasattr(given, "columns") else X, y, engine)
+        return TrainingData(X, given if hasattr(given, "columns") else X, y)
 
     def _check_learnable(self, data: TrainingData) -> None:
         """Refuse data from which nothing can be learned, before anything is drawn."""

@@ -12,13 +12,10 @@ from sklearn.base import clone
 from cerflearn._typing import Float64Array, RandomStateLike
 from cerflearn._validation import Constraint, NoEffect
 from cerflearn.estimators.cerf.callbacks import NoReports, StageReports
-from cerflearn.estimators.cerf.candidates import UNEXPLAINED, Candidates, MacBudget
-from cerflearn.estimators.cerf.learned import (
-    LEARNING_CONSTRAINTS,
-    LEARNING_EFFECTS,
-    SelectorLike,
-)
+from cerflearn.estimators.cerf.candidates import Candidates, MacBudget
+from cerflearn.estimators.cerf.learned import LEARNING_CONSTRAINTS, LEARNING_EFFECTS, SelectorLike
 from cerflearn.estimators.cerf.paper import in_papers_setting
+from cerflearn.estimators.cerf.selector_base import UNEXPLAINED
 from cerflearn.estimators.cerf.selectors import make_selector
 from cerflearn.estimators.cerf.streaming import StreamedFeatureMap
 from cerflearn.estimators.cerf.trained import (
@@ -26,7 +23,6 @@ from cerflearn.estimators.cerf.trained import (
     MapShape,
     Trained,
     held_out_errors,
-    make_trained,
     teacher_components,
     train_map,
 )
@@ -303,8 +299,9 @@ class MaskedCERF(StreamedFeatureMap):
         return in_papers_setting(cls, setting, parameters, literal=literal)
 
     def _make_selector(self) -> Any:
-        trained = make_trained(self.selector)
-        return make_selector(self.selector, ("trained", "auto")) if trained is None else trained
+        if isinstance(self.selector, str) and self.selector in ("trained", "auto"):
+            return Trained()
+        return make_selector(self.selector, (Trained,), ("trained", "auto"))
 
     def _learn_map(
         self,

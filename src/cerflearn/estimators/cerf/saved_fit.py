@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cerflearn.engine.blocks import Block
-from cerflearn.estimators.cerf.candidates import STREAM_CONSTRAINTS, Selection, Selector
+from cerflearn.estimators.cerf.selector_base import STREAM_CONSTRAINTS, Selection, Selector
 from cerflearn.estimators.fingerprint import array_digest, fit_fingerprint
 from cerflearn.estimators.input import TrainingData
 from cerflearn.estimators.teachers import reads_no_target
@@ -20,7 +20,7 @@ SELECTION, EMBEDDING = "selection", "embedding"
 _IGNORED = ("selector__cache_bytes", *(f"selector__{name}" for name in STREAM_CONSTRAINTS))
 
 
-def check_checkpoint(folder: Any, estimator: Any, selector: Any) -> None:
+def check_map_checkpoint(folder: Any, estimator: Any, selector: Any) -> None:
     """Refuse a folder that cannot be made, and selectors that have no stages."""
     if not isinstance(selector, Selector):
         raise ValueError(

@@ -18,15 +18,15 @@ from cerflearn._validation import (
     invalid,
 )
 from cerflearn.engine.blocks import CACHE_BYTES
-from cerflearn.estimators.cerf.candidates import (
+from cerflearn.estimators.cerf.candidates import Candidates
+from cerflearn.estimators.cerf.cvem_selector import CVEM
+from cerflearn.estimators.cerf.selector_base import (
     COMMON_CONSTRAINTS,
     UNEXPLAINED,
-    Candidates,
     Report,
     Selection,
     Selector,
 )
-from cerflearn.estimators.cerf.cvem_selector import CVEM
 from cerflearn.estimators.cerf.shared_selector import Shared
 from cerflearn.learning.greedy import fit_greedy
 from cerflearn.learning.rows import Rows
@@ -118,26 +118,32 @@ SELECTORS: dict[str, type[Selector]] = {"greedy": Greedy, "shared": Shared, "cve
 """Selectors with a name; ``"random"`` is none, as it chooses nothing."""
 
 
-def make_selector(selector: Any, others: tuple[str, ...] = ()) -> Selector:
+def make_selector(
+    selector: Any, other_kinds: tuple[Any, ...] = (), other_names: tuple[str, ...] = ()
+) -> Any:
     """Return the selector that a parameter names or is, checked.
 
     Parameters
     ----------
-    selector : {"greedy", "shared", "cvem"} or Selector
+    selector : {"greedy", "shared", "cvem"}, Selector or object of another kind
         A name stands for the defaults of its class.
-    others : tuple of str, default=()
+    other_kinds : tuple of type, default=()
+        Classes that are valid too.
+    other_names : tuple of str, default=()
         Names that are valid too, for messages.
 
     Returns
     -------
-    Selector
+    Selector or object of another kind
         With valid parameters.
     """
     if isinstance(selector, str) and selector in SELECTORS:
         return SELECTORS[selector]()
-    if not isinstance(selector, Selector):
-        names = ", ".join(repr(name) for name in (*SELECTORS, *others))
-        objects = "CVEM, Shared, Greedy or Trained" if others else "CVEM, Shared or Greedy"
+    if not isinstance(selector, (Selector, *other_kinds)):
+        names = ", ".join(repr(name) for name in (*SELECTORS, *other_names))
+        classes = [kind.__name__ for kind in (CVEM, Shared, Greedy, *other_kinds)]
+        objects = f"{', '.join(classes[:-1])} or {classes[-1]}"
         raise invalid("selector", selector, f"{names}, 'random', or a {objects}")
-    selector._check_parameters()
-    return selector
+    checked: Any = selector
+    checked._check_parameters()
+    return checked

@@ -8,12 +8,12 @@ from typing import ClassVar, Literal
 from cerflearn._typing import StateStore
 from cerflearn._validation import Constraint, Whole
 from cerflearn.engine.blocks import CACHE_BYTES
-from cerflearn.estimators.cerf.candidates import (
+from cerflearn.estimators.cerf.candidates import Candidates
+from cerflearn.estimators.cerf.selector_base import (
     COMMON_CONSTRAINTS,
     MOST_STAGES,
     STREAM_CONSTRAINTS,
     UNEXPLAINED,
-    Candidates,
     Report,
     Selection,
     StreamSelector,

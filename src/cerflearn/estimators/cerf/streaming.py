@@ -18,14 +18,9 @@ from cerflearn._typing import IntArray, MatrixLike
 from cerflearn._validation import make_generator
 from cerflearn.engine.engines import make_engine, one_thread_blas
 from cerflearn.estimators.block_output import mini_batches
-from cerflearn.estimators.cerf.candidates import (
-    UNEXPLAINED,
-    Candidates,
-    StreamSelector,
-    keep_places,
-)
-from cerflearn.estimators.cerf.embedding import embedding_source
+from cerflearn.estimators.cerf.candidates import Candidates, embedding_source, keep_places
 from cerflearn.estimators.cerf.learned import LearnedFeatureMap
+from cerflearn.estimators.cerf.selector_base import UNEXPLAINED, StreamSelector
 from cerflearn.estimators.cerf.selectors import SELECTORS, make_selector
 from cerflearn.estimators.gamma import resolve_law
 from cerflearn.estimators.input import (

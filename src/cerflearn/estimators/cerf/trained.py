@@ -234,16 +234,6 @@ class MapShape:
         return cls(macs, n_projections, n_outputs, paired, group_size, per_mask)
 
 
-def make_trained(selector: Any) -> Trained | None:
-    """Return the settings of training, checked, if that is what a parameter names or is."""
-    if isinstance(selector, str) and selector in ("trained", "auto"):
-        return Trained()
-    if not isinstance(selector, Trained):
-        return None
-    selector._check_parameters()
-    return selector
-
-
 def held_out_errors(
     learn: Callable[[str, TrainingData, Float64Array], FeatureMap],
     data: TrainingData,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta
+from abc import ABCMeta, abstractmethod
 from dataclasses import asdict, replace
+from os import PathLike
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -25,21 +26,33 @@ from cerflearn._validation import (
     check_parameters,
     make_generator,
 )
+from cerflearn.engine.engines import one_thread_blas
+from cerflearn.estimators.dask_rows import ClusterRows
+from cerflearn.estimators.engine_choice import EngineName, engine_jobs
 from cerflearn.estimators.fused import bytes_of, cost_of, scores_of
 from cerflearn.estimators.input import (
     FLOATS,
     THREADED_ROWS,
     check_has_columns,
+    open_rows,
     read_data,
+    read_weights,
     thread_count,
 )
-from cerflearn.estimators.predictors.fitted_network import FittedNetwork
+from cerflearn.estimators.predictors.fit_place import (
+    FitPlace,
+    check_predictor_checkpoint,
+    open_place,
+)
+from cerflearn.estimators.predictors.fitted_network import FittedNetwork, TrainingState
+from cerflearn.estimators.predictors.online import fit_warm
 from cerflearn.estimators.predictors.parameters import PREDICTOR_CONSTRAINTS, PREDICTOR_EFFECTS
 from cerflearn.estimators.predictors.report import input_names, report_lines
 from cerflearn.features.cost import Cost
 from cerflearn.features.linear import LinearPart
 from cerflearn.features.masked import MaskedMap
 from cerflearn.features.tables import TableMap
+from cerflearn.training.task import Targets
 
 
 class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -63,6 +76,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     features_per_mask: int
     effort: float
     early_stopping: bool | Literal["auto"]
+    warm_start: bool
     verbose: int
     n_jobs: int | None
     random_state: RandomStateLike
@@ -70,6 +84,45 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     head_coef_: Float64Array
     head_intercept_: Float64Array
     linear_coef_: Float64Array
+    _training: TrainingState | None
+
+    def _fit(
+        self,
+        X: MatrixLike,
+        y: Any,
+        sample_weight: Any,
+        checkpoint: str | PathLike[str] | None,
+        engine: EngineName | None,
+    ) -> None:
+        """See ``fit``."""
+        n_jobs = self.n_jobs if engine is None else engine_jobs(engine, X, self.n_jobs)
+        X, y = open_rows(X, y, engine)
+        if bool(self.warm_start) and "head_intercept_" in self.__dict__:
+            fit_warm(self, X, y, sample_weight, checkpoint)
+            return
+        place = FitPlace(self._begin_fit(y), n_jobs)
+        if checkpoint is not None:
+            check_predictor_checkpoint(checkpoint, self)
+        X, y = read_data(self, X, reset=True, y=y)
+        weights = read_weights(sample_weight, X)
+        if checkpoint is not None or isinstance(X, ClusterRows):
+            place = open_place(place, self, X, {"y": y, "sample_weight": weights}, checkpoint)
+        with one_thread_blas():
+            self._fit_rows(X, y, weights, place)
+
+    @abstractmethod
+    def _fit_rows(
+        self, X: Any, y: Any, weights: Float64Array, place: FitPlace, classes: Any = None
+    ) -> None:
+        """Choose and train a network for checked rows."""
+
+    @abstractmethod
+    def _encoded(self, y: Any, weights: Float64Array) -> tuple[Targets, Float64Array, IntArray]:
+        """Targets in units of the scores, weights and strata of checked rows of later calls."""
+
+    def _known_classes(self) -> Any:
+        """Return the classes of the first call; None for numbers."""
+        return None
 
     def _begin_fit(self, y: Any) -> np.random.SeedSequence:
         """Check parameters, delete an earlier fit, and make the seed of all randomness."""
@@ -105,6 +158,8 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     ) -> None:
         """Set the map, importances, linear part and head, of which the intercept comes last.
 
+        Keeps what training on needs.
+
         Parameters
         ----------
         fitted : FittedNetwork
@@ -114,6 +169,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         units, shift : ndarray of shape (n_scores,) or float
             Scores are multiplied by the units, and the shift is added.
         """
+        self._training = TrainingState.of(fitted, units, shift) if head is None else None
         self._set_settings(fitted)
         network, scaling = fitted.network, fitted.scaling
         linear, bias = scaling.linear_of_inputs(network)
@@ -232,6 +288,11 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         cost = self._count_cost()
         names = input_names(getattr(self, "feature_names_in_", None), self.n_features_in_)
         return "\n".join(report_lines(self, cost, names))
+
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        state.pop("_memory", None)  # training rows do not belong into files
+        return state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from cerflearn._typing import Float64Array, FloatArray, IntArray, MatrixLike, RandomStateLike
 from cerflearn._validation import Constraint, NoEffect, OneOf
 from cerflearn.estimators.engine_choice import EngineName
+from cerflearn.estimators.predictors.budgeted import BudgetedPredictor
 from cerflearn.estimators.predictors.class_predictions import ClassPredictions
 from cerflearn.estimators.predictors.fit_place import FitPlace
 from cerflearn.estimators.predictors.fitted_network import FittedNetwork
@@ -22,14 +23,14 @@ from cerflearn.estimators.predictors.heads import (
     ridge_head_of,
     ridge_scores,
 )
-from cerflearn.estimators.predictors.online import OnlinePredictor
+from cerflearn.estimators.predictors.online import learn_from
 from cerflearn.estimators.predictors.parameters import PREDICTOR_CONSTRAINTS, PREDICTOR_EFFECTS
 from cerflearn.estimators.predictors.training_rows import distinct_rows, in_memory_if_small
 from cerflearn.estimators.targets import MULTILABEL_HEADS, read_labels
 from cerflearn.training.task import Targets
 
 
-class CERFClassifier(ClassifierMixin, OnlinePredictor, ClassPredictions):  # type: ignore[misc]
+class CERFClassifier(ClassifierMixin, BudgetedPredictor, ClassPredictions):  # type: ignore[misc]
     r"""Classifier whose features and scores cost at most ``macs`` multiply-accumulates a row.
 
     .. math:: s(x) = a + L^\top x + \sum_k f_k(w_k^\top x)
@@ -280,7 +281,8 @@ class CERFClassifier(ClassifierMixin, OnlinePredictor, ClassPredictions):  # typ
         engine : {"serial", "threads", "dask"}, default=None
             Where settings are compared. None: on ``n_jobs`` threads, or on the cluster of a Dask
             collection. ``"dask"``: on the workers of the active ``Client``, who also read the
-            source or file X. The last training runs here. Same bits.
+            source or file X; the last training runs here. ``"threads"``: on ``n_jobs`` threads, or
+            all cores. Same bits.
 
         Returns
         -------
@@ -324,13 +326,13 @@ class CERFClassifier(ClassifierMixin, OnlinePredictor, ClassPredictions):  # typ
         CERFClassifier
             The estimator; if an error is raised, it stays as it was.
         """
-        self._learn_from(X, y, sample_weight, classes)
+        learn_from(self, X, y, sample_weight, classes)
         return self
 
     def _fit_rows(
         self, X: Any, y: Any, weights: Float64Array, place: FitPlace, classes: Any = None
     ) -> None:
-        """See :meth:`OnlinePredictor._fit_rows`."""
+        """See :meth:`BudgetedPredictor._fit_rows`."""
         encoded = read_labels(y, weights, self.class_weight, self.head, classes)
         X = in_memory_if_small(X)
         rows = distinct_rows(X, encoded.targets, encoded.weights, encoded.strata)
@@ -344,14 +346,14 @@ class CERFClassifier(ClassifierMixin, OnlinePredictor, ClassPredictions):  # typ
         self._store(fitted, self._refitted_head(fitted, int(place.seed.generate_state(1)[0])))
 
     def _encoded(self, y: Any, weights: Float64Array) -> tuple[Targets, Float64Array, IntArray]:
-        """See :meth:`OnlinePredictor._encoded`."""
+        """See :meth:`BudgetedPredictor._encoded`."""
         found = read_labels(y, weights, self.class_weight, self.head, self._known_classes())
         if (found.kind == "multilabel") != self.outputs_2d_:
             raise ValueError("y has one label a row in some calls and several in others.")
         return found.targets, found.weights, found.strata
 
     def _known_classes(self) -> Any:
-        """See :meth:`OnlinePredictor._known_classes`."""
+        """See :meth:`BudgetedPredictor._known_classes`."""
         return self.classes_
 
     def _refitted_head(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ class FitPlace:
     ----------
     seed : numpy.random.SeedSequence
         Of all randomness.
+    n_jobs : int or None
+        Of the estimator, or of the engine that ``fit`` was given.
     map_trials : callable or None
         Runs the trainings that are compared on a cluster. None: on threads.
     store : Checkpoint or None
@@ -33,6 +35,7 @@ class FitPlace:
     """
 
     seed: np.random.SeedSequence
+    n_jobs: int | None = None
     map_trials: MapTrials | None = None
     store: Checkpoint | None = None
 
@@ -42,7 +45,7 @@ def new_seed(rng: np.random.Generator) -> np.random.SeedSequence:
     return np.random.SeedSequence(rng.integers(2**63, size=2))
 
 
-def check_checkpoint(folder: Any, model: Any) -> None:
+def check_predictor_checkpoint(folder: Any, model: Any) -> None:
     """Refuse a folder that cannot be made, and a fit without rounds."""
     if model.learn == "selection":
         raise ValueError(
@@ -53,34 +56,35 @@ def check_checkpoint(folder: Any, model: Any) -> None:
 
 
 def open_place(
+    place: FitPlace,
     model: Any,
     X: Any,
     others: Mapping[str, Any],
-    seed: np.random.SeedSequence,
     checkpoint: str | os.PathLike[str] | None,
 ) -> FitPlace:
-    """Return the place of a fit.
+    """Return the place of a fit on a cluster, or with a checkpoint.
 
     Parameters
     ----------
+    place : FitPlace
+        Of a fit without both; its seed is used unless the checkpoint has one.
     model : CERFClassifier or CERFRegressor
         With checked parameters.
     X : {ndarray, CSR matrix, StreamedRows} of shape (n_samples, n_features)
         Checked data. Trainings run on the cluster whose workers read it.
     others : mapping of str to array-like
         What else the fit reads.
-    seed : numpy.random.SeedSequence
-        Used unless the checkpoint has one.
     checkpoint : str, path-like or None
         Folder of states; ``ValueError`` if it has those of another fit.
     """
-    on_cluster = isinstance(X, ClusterRows)
-    run: MapTrials | None = None
-    if on_cluster:
-        run = lambda function, trials: map_on_workers(SameLevel(function), trials)  # noqa: E731
+    if isinstance(X, ClusterRows):
+        place = replace(
+            place,
+            map_trials=lambda function, trials: map_on_workers(SameLevel(function), trials),
+        )
     if checkpoint is None:
-        return FitPlace(seed, run)
+        return place
     store = Checkpoint(checkpoint, fit_fingerprint(model, X, others))
     if model.random_state is None:
-        seed = new_seed(repeatable(store, None, make_generator(None)))
-    return FitPlace(seed, run, store)
+        place = replace(place, seed=new_seed(repeatable(store, None, make_generator(None))))
+    return replace(place, store=store)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from cerflearn.estimators.predictors.training_rows import TrainingRows
 from cerflearn.estimators.scaling import InputScaling, scale_inputs
 from cerflearn.features.cost import (
     TABLE_WEIGHT_BYTES,
+    Storage,
     StoredArray,
     compressed_array,
     stored_bytes,
@@ -32,14 +34,13 @@ from cerflearn.training.deployed import deploy_scaled
 from cerflearn.training.distillation import fit_kernel_teacher
 from cerflearn.training.inputs import column_deviations, multiplied
 from cerflearn.training.policy import BINS_WITHIN_BYTES, N_BINS
-from cerflearn.training.pruning import Budget, input_importances
+from cerflearn.training.pruning import Budget, sampled_importances
 from cerflearn.training.scores import TargetKind
 from cerflearn.training.search import Search
 from cerflearn.training.search_options import FitTeacher, SearchOptions, SearchResult
 from cerflearn.training.settings import Scaling, SettingsRequest, TrainingSettings
 from cerflearn.training.sizes import default_macs, least_macs, n_components_for, usual_inputs
 from cerflearn.training.task import Task, scaled_inputs
-from cerflearn.training.trainer import IMPORTANCE_ROWS
 from cerflearn.training.trials import Rescore
 
 _GAMMA_SHARE = 0.2  # of one over the median squared distance: gamma of drawn features
@@ -92,7 +93,8 @@ def fit_network(
     if model.learn == "selection":
         return _select(model, task, scaling, gamma, seed)
     options = _search_options(model, settings, gamma, rescore, seed, task)
-    options = replace(options, map_trials=place.map_trials, store=place.store)
+    n_threads = thread_count(place.n_jobs, task.n_samples)
+    options = replace(options, n_threads=n_threads, map_trials=place.map_trials, store=place.store)
     # Probabilities are scaled on held-out rows, compared or not.
     scaled = kind != "regression" and model.head in ("logistic", "ridge")
     found = Search(task, options, seed).run(needs_held_out=scaled)
@@ -136,20 +138,29 @@ def make_budget(model: Any, n_features: int, n_scores: int) -> Budget:
     return _with_bytes(model, budget, n_features)
 
 
+def _count_bytes(
+    storage: Storage,
+    n_features: int,
+    n_scores: int,
+    n_entries: int,
+    n_components: int,
+    n_linear: int,
+    n_bins: int | None,
+) -> int:
+    """Bytes of a network; a function of the module, as fitted models that hold it are pickled."""
+    least_bytes = TABLE_WEIGHT_BYTES if n_bins else 1
+    arrays = [
+        compressed_array(n_entries, n_components, n_features, least_bytes),
+        StoredArray(n_components * n_scores * (n_bins or 1)),
+        compressed_array(n_linear, n_scores, n_features),
+    ]
+    biases = n_components + n_scores
+    return stored_bytes(storage, n_features=n_features, arrays=arrays, n_biases=biases)
+
+
 def _with_bytes(model: Any, budget: Budget, n_features: int) -> Budget:
     """Budget that counts bytes, refused if the smallest model has more."""
-    storage, n_scores = model.storage, budget.n_scores
-
-    def count_bytes(n_entries: int, n_components: int, n_linear: int, n_bins: int | None) -> int:
-        least_bytes = TABLE_WEIGHT_BYTES if n_bins else 1
-        arrays = [
-            compressed_array(n_entries, n_components, n_features, least_bytes),
-            StoredArray(n_components * n_scores * (n_bins or 1)),
-            compressed_array(n_linear, n_scores, n_features),
-        ]
-        biases = n_components + n_scores
-        return stored_bytes(storage, n_features=n_features, arrays=arrays, n_biases=biases)
-
+    count_bytes = partial(_count_bytes, model.storage, n_features, budget.n_scores)
     per_mask = budget.features_per_mask
     group = min(budget.group_size, n_features)
     n_bins = N_BINS[0] if model.activation == "table" else None
@@ -301,7 +312,6 @@ def _search_options(
         fit_teachers=teachers,
         rescore=rescore,
         report=(lambda line: print(f"[{name}] {line}")) if model.verbose else None,
-        n_threads=thread_count(model.n_jobs, n_samples),
     )
 
 
@@ -330,9 +340,7 @@ def _deployed(
     """Network as it is deployed, of inputs scaled one by one, with importances of its inputs."""
     network, settings = found.network, found.settings
     deployed = deploy_scaled(network, settings, task)
-    inputs = scaled_inputs(task, settings)
-    rows = np.linspace(0, len(inputs) - 1, min(len(inputs), IMPORTANCE_ROWS)).astype(np.int64)
-    importances = input_importances(network, inputs[rows], column_deviations(inputs))
+    importances = sampled_importances(network, scaled_inputs(task, settings))
     return FittedNetwork(
         deployed,
         settings,

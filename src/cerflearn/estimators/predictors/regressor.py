@@ -14,10 +14,11 @@ from cerflearn._typing import Float64Array, FloatArray, IntArray, MatrixLike, Ra
 from cerflearn._validation import Constraint, NoEffect, OneOf
 from cerflearn.estimators.block_output import in_blocks
 from cerflearn.estimators.engine_choice import EngineName
+from cerflearn.estimators.predictors.budgeted import BudgetedPredictor
 from cerflearn.estimators.predictors.fit_place import FitPlace
 from cerflearn.estimators.predictors.fitting import fit_network
 from cerflearn.estimators.predictors.heads import ridge_head_of, ridge_scores
-from cerflearn.estimators.predictors.online import OnlinePredictor
+from cerflearn.estimators.predictors.online import learn_from, state_to_go_on
 from cerflearn.estimators.predictors.parameters import PREDICTOR_CONSTRAINTS, PREDICTOR_EFFECTS
 from cerflearn.estimators.predictors.training_rows import (
     TrainingRows,
@@ -30,7 +31,7 @@ from cerflearn.training.scores import score_bounds
 from cerflearn.training.task import Targets
 
 
-class CERFRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
+class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
     r"""Regressor whose features and outputs cost at most ``macs`` multiply-accumulates a row.
 
     .. math:: \hat y(x) = a + L^\top x + \sum_k f_k(w_k^\top x)
@@ -309,13 +310,13 @@ class CERFRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
         CERFRegressor
             The estimator; if an error is raised, it stays as it was.
         """
-        self._learn_from(X, y, sample_weight, None)
+        learn_from(self, X, y, sample_weight, None)
         return self
 
     def _fit_rows(
         self, X: Any, y: Any, weights: Float64Array, place: FitPlace, classes: Any = None
     ) -> None:
-        """See :meth:`OnlinePredictor._fit_rows`."""
+        """See :meth:`BudgetedPredictor._fit_rows`."""
         del classes
         targets = number_targets(dense_targets(y))
         if not (weights > 0.0).any():
@@ -326,9 +327,9 @@ class CERFRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
         self.outputs_2d_ = y.ndim > 1
 
     def _encoded(self, y: Any, weights: Float64Array) -> tuple[Targets, Float64Array, IntArray]:
-        """See :meth:`OnlinePredictor._encoded`."""
+        """See :meth:`BudgetedPredictor._encoded`."""
         targets = number_targets(dense_targets(y))
-        standardised = self._state_to_go_on().standardised(targets)
+        standardised = state_to_go_on(self).standardised(targets)
         low, high = self.prediction_range_
         new_low, new_high = score_bounds(targets)
         self.prediction_range_ = np.array([np.minimum(low, new_low), np.maximum(high, new_high)])
@@ -349,9 +350,8 @@ class CERFRegressor(RegressorMixin, OnlinePredictor):  # type: ignore[misc]
         scaled_rows = replace(rows, targets=standardised)
         rescore = ridge_scores if self.head == "ridge" else None
         fitted = fit_network(self, scaled_rows, "regression", place, targets.shape[1], rescore)
-        head = None
-        if self.head == "ridge" and fitted.trains:
-            head = ridge_head_of(fitted.network, fitted.task)
+        refits = self.head == "ridge" and fitted.trains
+        head = ridge_head_of(fitted.network, fitted.task) if refits else None
         units = np.where(varies, deviation, 0.0)  # a constant is predicted exactly
         self.prediction_range_ = np.array(score_bounds(targets))
         self._store(fitted, head, units=units, shift=mean)

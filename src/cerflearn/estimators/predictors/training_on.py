@@ -2,103 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from cerflearn._typing import Float64Array, FloatArray, IntArray
-from cerflearn.estimators.predictors.fitted_network import FittedNetwork
-from cerflearn.estimators.scaling import InputScaling
+from cerflearn._typing import Float64Array, IntArray
+from cerflearn.estimators.predictors.fitted_network import FittedNetwork, TrainingState
 from cerflearn.training import policy
 from cerflearn.training.compared import for_more_rows
 from cerflearn.training.deployed import deploy_scaled
-from cerflearn.training.distillation import labels_problem
-from cerflearn.training.inputs import column_deviations, multiplied
-from cerflearn.training.network import TrainableNetwork
-from cerflearn.training.pruning import input_importances
-from cerflearn.training.settings import TrainingSettings
+from cerflearn.training.inputs import multiplied
+from cerflearn.training.pruning import sampled_importances
 from cerflearn.training.sizes import n_steps_for
 from cerflearn.training.task import Targets, Task, scaled_inputs
-from cerflearn.training.trainer import IMPORTANCE_ROWS, train_network
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingState:
-    """What training on needs of a fit.
-
-    Attributes
-    ----------
-    network : TrainableNetwork
-        Before it was deployed.
-    settings : TrainingSettings
-        It was trained with.
-    alpha : float
-        Penalty of its last training on all rows.
-    task : Task
-        Kind of targets, budget and inputs that may be read; without rows.
-    scaling : InputScaling
-        Of the inputs.
-    gamma : float
-        Kernel coefficient that frequencies were drawn with.
-    units, shift : ndarray of shape (n_scores,) or float
-        Targets are units times scores plus the shift.
-    n_chosen : int
-        Rows that masks were chosen on.
-    n_seen : int
-        Rows seen, these and later ones.
-    seed, n_calls : int
-        Of randomness, and how often it was trained on.
-    """
-
-    network: TrainableNetwork
-    settings: TrainingSettings
-    alpha: float
-    task: Task
-    scaling: InputScaling
-    gamma: float
-    units: FloatArray | float
-    shift: FloatArray | float
-    n_chosen: int
-    n_seen: int
-    seed: int = 0
-    n_calls: int = 0
-
-    @classmethod
-    def of(
-        cls, fitted: FittedNetwork, units: FloatArray | float, shift: FloatArray | float
-    ) -> TrainingState | None:
-        """State after a fit; None if features were selected."""
-        if fitted.trained is None:
-            return None
-        task = fitted.task
-        no_rows = replace(
-            task,
-            X=np.empty((0, task.X.shape[1]), dtype=np.float32),
-            targets=np.empty((0, task.n_scores)),
-            weights=np.empty(0),
-            strata=np.empty(0, dtype=np.int64),
-            blocks=None,
-        )
-        return cls(
-            fitted.trained, fitted.settings, fitted.alpha, no_rows, fitted.scaling, fitted.gamma,
-            units, shift, task.n_samples, task.n_samples,
-        )  # fmt: skip
-
-    def standardised(self, targets: Float64Array) -> Float64Array:
-        """Numbers in units of the scores; 0 where all numbers of the fit were equal."""
-        units = np.atleast_1d(self.units)
-        if targets.shape[1] != len(units):
-            raise ValueError(
-                f"y has {targets.shape[1]} targets a row, and the first call had {len(units)}."
-            )
-        varies = units > 0.0
-        scaled: Float64Array = (targets - self.shift) / np.where(varies, units, 1.0)
-        return np.where(varies, scaled, 0.0)
-
-    def generator(self, *numbers: int) -> np.random.Generator:
-        """Return the generator of this call."""
-        return np.random.default_rng([self.seed, self.n_calls, *numbers])
+from cerflearn.training.trainer import train_network
 
 
 def steps_of_stream(state: TrainingState, n_new: int, effort: float) -> int:
@@ -162,7 +80,7 @@ def train_on(
         for_more_rows(fewer, state.n_chosen, max(state.n_seen, state.n_chosen)),
         n_knots=state.settings.n_knots,
     )
-    problem = labels_problem(task)
+    problem = task.problem()
     problem = replace(problem, X=multiplied(problem.X, task.input_factors.get(last.scaling)))
     network = train_network(
         problem, last, task.budget, task.usable, np.zeros(task.n_scores),
@@ -172,9 +90,7 @@ def train_on(
     settings, refit = state.settings, state.settings.refit
     if refit:  # trained values weigh as much as the rows that they have seen and that are gone
         settings = replace(settings, refit=max(refit, float(state.n_seen - task.n_samples)))
-    inputs = scaled_inputs(task, settings)
-    rows = np.linspace(0, len(inputs) - 1, min(len(inputs), IMPORTANCE_ROWS)).astype(np.int64)
-    importances = input_importances(network, inputs[rows], column_deviations(inputs))
+    importances = sampled_importances(network, scaled_inputs(task, settings))
     return FittedNetwork(
         deploy_scaled(network, settings, task),
         state.settings,

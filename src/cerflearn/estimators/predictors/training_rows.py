@@ -154,6 +154,7 @@ def distinct_rows(
         At least two rows.
     """
     # Within blocks of the grid: data larger than memory are read block by block.
+    streamed = isinstance(X, StreamedRows) or (is_memory_map(X) and X.shape[0] > MEMORY_ROWS)
     numbers, sums, ranges = [], [], []
     for start in range(0, X.shape[0], GRID_ROWS):
         block = slice(start, start + GRID_ROWS)
@@ -161,15 +162,14 @@ def distinct_rows(
         first, found = merge_rows(part, targets[block], weights[block])
         numbers.append(first + start)
         sums.append(found)
-        if len(first):
+        if streamed and len(first):
             ranges.append(column_range(part[first]))
     rows, total = np.concatenate(numbers), np.concatenate(sums)
     if len(rows) < 2:
         raise ValueError("Found 1 sample with a weight above 0 (n_samples = 1): at least 2 needed.")
-    ordered = X
-    if isinstance(X, StreamedRows) or (is_memory_map(X) and X.shape[0] > MEMORY_ROWS):
+    if streamed:
         lowest = np.min([low for low, _ in ranges], axis=0)
-        ordered = RowsInOrder(X, rows, lowest, np.max([high for _, high in ranges], axis=0))
+        ordered: Any = RowsInOrder(X, rows, lowest, np.max([high for _, high in ranges], axis=0))
     else:
         ordered = X[rows]
     kept = targets.part(rows) if isinstance(targets, OneHotRows) else targets[rows]

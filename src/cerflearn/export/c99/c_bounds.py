@@ -11,13 +11,16 @@ _FLOAT_ROUNDOFF = 2.0**-24
 _COSINE_ERROR = 4e-7
 
 
-def float_tolerance(model: StagedModel, X: Float64Array) -> Float64Array:
+def float_tolerance(
+    model: StagedModel, X: Float64Array, *, exact_inputs: bool = False
+) -> Float64Array:
     """Bound (n_samples, n_outputs) of the error of float32 C.
 
-    Inputs are rounded to float32, sums of m terms are off by at most m + 3 roundings of the sum of
-    absolute values, and a table whose sum is that close to an edge may be looked up beside it.
+    Inputs are rounded to float32, unless they are exact in it; sums of m terms are off by at most
+    m + 3 roundings of the sum of absolute values, and a table whose sum is that close to an edge
+    may be looked up beside it.
     """
-    errors = np.abs(np.nan_to_num(X)) * _FLOAT_ROUNDOFF
+    errors = np.abs(np.nan_to_num(X)) * (0.0 if exact_inputs else _FLOAT_ROUNDOFF)
     for stage in model.stages:
         errors = _stage_tolerance(stage, X, errors)
         X = stage.run(X)

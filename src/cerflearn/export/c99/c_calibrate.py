@@ -92,9 +92,13 @@ class IntegerModel:
         return out if self.bounds is None else np.clip(out, *self.bounds)
 
     def check_bounds(self, room: float) -> None:
-        """Assert that no sum of saturated inputs exceeds 32 bits."""
+        """Refuse a model in which a sum of saturated inputs exceeds 32 bits."""
         largest = sum(part.largest(self.scaling.limit) for part in self.parts)
-        assert largest + np.abs(self.intercept).max(initial=0) <= MOST * room, "outputs overflow"
+        if largest + np.abs(self.intercept).max(initial=0) > MOST * room:
+            raise ValueError(
+                f"Sums of {self.dtype} do not fit 32 bits when inputs are scaled by X: pass rows "
+                "like those that the model was fitted on, or dtype='float32'."
+            )
 
 
 def _columns(stage: CStage, scaling: FixedPointInputs, inputs: IntArray) -> IntArray:
@@ -137,6 +141,7 @@ def calibrated(model: StagedModel, dtype: ExportDtype, X: Float64Array) -> Integ
     best, least = None, (np.inf, np.inf)
     options = QuantizeOptions(bits=int(_CHOICES[dtype]["bits"][0]))
     truth = model.run(rows)
+    refused: ValueError | None = None
     kinds = {part.kind for part in model.stages[0].parts}
     for name, values in _CHOICES[dtype].items():
         if name == "function_shift" and not kinds & {"cosine", "pair"}:
@@ -148,11 +153,17 @@ def calibrated(model: StagedModel, dtype: ExportDtype, X: Float64Array) -> Integ
             if best is not None and value == chosen:
                 continue
             tried = replace(options, **{name: type(chosen)(value)})
-            found = quantized(model, dtype, rows, tried)
+            try:
+                found = quantized(model, dtype, rows, tried)
+            except ValueError as error:  # too few digits for codes, or too many for sums
+                refused = error
+                continue
             loss = _loss(model, found, rows, truth)
             # Saturated inputs are a risk on other rows: they must be worth it.
             if (loss[0] < 0.9 * least[0]) if name == "share" else (loss < least):
                 best, least = found, loss
+        if best is None and refused is not None:
+            raise refused
         assert best is not None
         options = best.options
     assert best is not None

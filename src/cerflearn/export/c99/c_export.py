@@ -24,13 +24,21 @@ from cerflearn.export.c99.c_output import CLASSIFIES, example_main, gaps_of, lab
 from cerflearn.export.c99.c_rounding import check_rows
 from cerflearn.export.c99.c_scales import QuantizeOptions
 from cerflearn.export.c99.c_text import identifier
-from cerflearn.export.c99.c_verify import CExportError, RunResult, compile_and_run, find_compiler
+from cerflearn.export.c99.c_verify import (
+    CExportError,
+    RunResult,
+    compile_and_run,
+    find_compiler,
+    python_numbers,
+)
 from cerflearn.export.drawn_rows import framed_rows
 from cerflearn.export.program import program_of
 from cerflearn.export.steps import Program
 
 EXPORT_DTYPES: tuple[ExportDtype, ...] = ("float32", "int16", "int8")
 """Arithmetic of exported C."""
+
+_COUNTED_ROWS = 64  # to count bytes by, which are the same for any rows
 
 
 @dataclass(frozen=True)
@@ -169,6 +177,7 @@ def export_c(
     >>> report.label_agreement > 0.97
     True
     """
+    estimator = getattr(estimator, "best_estimator_", estimator)  # of a search
     target = Path(path)
     _check_request(target, dtype, X)
     drawn = X is None and verify
@@ -196,7 +205,7 @@ def export_c(
     text = header_text(own, model, code, comment)
     example = example_main(own, target.name, model)
     written = {target: text, report.example_path: example}
-    write_atomically({path: [content.encode("ascii")] for path, content in written.items()})
+    write_atomically({path: [content.encode("utf-8")] for path, content in written.items()})
     return report
 
 
@@ -231,6 +240,11 @@ def _check_request(target: Path, dtype: str, X: Any) -> None:
         raise ValueError(f"dtype={dtype!r} is not valid: pass one of {known}.")
     if target.suffix != ".h":
         raise ValueError(f"path={str(target)!r} must end in '.h'.")
+    if any(c in '"\\' or not c.isprintable() for c in target.name):
+        raise ValueError(
+            f"path={str(target)!r}: quotes, backslashes and control characters cannot stand in the "
+            "name of a header, which other files include."
+        )
     check_target(target)
     if X is None and dtype != "float32":
         raise ValueError(f"dtype={dtype!r} needs rows X, by which integers are scaled.")
@@ -247,11 +261,12 @@ def _verified(
     compiler: list[str],
 ) -> dict[str, Any]:
     """Run the C on rows, and compare it; fields of the report."""
+    _check_steps(estimator, X, model, rows)
     found = run_code(name, model, code, whole, rows, compiler)
     single = rows.astype(np.float32).astype(np.float64)
     truth = model.run(single)
-    tolerance = float_tolerance(model, single)
-    near = gaps_of(model.output, truth) <= 2.0 * tolerance.max(axis=1)
+    tolerance = float_tolerance(model, single, exact_inputs=True)
+    near = gaps_of(model.output, truth) <= 2.0 * float_tolerance(model, rows).max(axis=1)
     if whole is None:
         scores = found.scores.astype(np.float64)
         if not (np.abs(scores - truth) <= tolerance).all():
@@ -294,6 +309,20 @@ def _verified(
     return result
 
 
+def _check_steps(estimator: Any, X: Any, model: StagedModel, rows: Float64Array) -> None:
+    """Refuse steps that do not compute what the estimator does, such as those of a subclass."""
+    numbers = python_numbers(estimator, X, model.output.kind)
+    if numbers is None:
+        return
+    error = np.abs(numbers - model.run(rows))
+    if not (error <= float_tolerance(model, rows)).all():
+        raise CExportError(
+            f"What would be exported is not what the estimator itself gives: it is off by up to "
+            f"{error.max():.3g}. A part of it may be a subclass with code of its own. No file was "
+            "written."
+        )
+
+
 def _class_numbers(model: StagedModel, labels: Any) -> Any:
     if model.output.kind == "multilabel":
         return np.asarray(labels).astype(np.int64)
@@ -320,8 +349,7 @@ def deployed_bytes(program: Program, dtype: ExportDtype) -> Sizes:
     model = staged(program, one_stage=dtype != "float32")
     if dtype == "float32":
         return float_code("m", model).sizes
-    rows = np.ones((2, model.n_inputs))
-    rows[0] = -1.0
+    rows = np.asarray(framed_rows(program), dtype=np.float64)[:_COUNTED_ROWS]
     return integer_code("m", model, quantized(model, dtype, rows, QuantizeOptions())).sizes
 
 

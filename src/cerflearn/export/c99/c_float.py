@@ -51,11 +51,14 @@ def column_code(prefix: str, stage: CStage, loop: str) -> PartCode:
         sources = np.array([column.source for column in group], dtype=np.int64)
         own = f"{prefix}_g{number}"
         arrays.append(indices(f"{own}_source", sources, stage.n_inputs))
+        first, less = group[0], ""
+        if first.zero:
+            arrays.append(floats(f"{own}_zero", [column.zero for column in group]))
+            less = f" - {own}_zero[i]"
         lines += [
             f"for ({loop} i = 0; i < {len(group)}; i++) {{",
-            f"    float v = x[{own}_source[i]];",
+            f"    float v = x[{own}_source[i]]{less};",
         ]
-        first = group[0]
         if first.marker is not None:
             arrays.append(floats(f"{own}_fill", [column.fill for column in group]))
             known = "v == v" if math.isnan(first.marker) else f"v != {float_literal(first.marker)}"
@@ -78,7 +81,7 @@ def column_groups(columns: tuple[Column, ...]) -> list[tuple[int, list[Column]]]
     groups: list[tuple[int, list[Column]]] = []
     last = None
     for i, column in enumerate(columns):
-        way = (column.code is None, column.clipped, repr(column.marker))
+        way = (column.code is None, column.clipped, repr(column.marker), column.zero != 0.0)
         if way != last:
             groups.append((i, []))
         groups[-1][1].append(column)
@@ -146,18 +149,19 @@ def _sums_code(
     else:
         weights = floats(f"{prefix}_weights", tiled(layout.projections, tile))
         shared = layout.kind == "shared"
-        value = f"c[{prefix}_inputs[i]]" if shared else "c[i]"
+        value = f"c[{prefix}_inputs[%s]]" if shared else "c[%s]"
         start, stop = ("first", "last") if shared else ("0", str(n))
-        begins, ends = (f"{prefix}_starts[m]", f"{prefix}_starts[m + 1]")
-        span = f"{loop} i = {begins}; i < {ends}" if shared else f"{loop} i = 0; i < {n_columns}"
+        span = (
+            (f"{prefix}_starts[m]", f"{prefix}_starts[m + 1]") if shared else ("0", str(n_columns))
+        )
         lines = [
             f"for ({loop} k = {start}; k < {stop}; k += {tile}) {{",
             f"    {width % (stop, stop)}",
             f"    for ({loop} j = 0; j < width; j++) t[j] = {begin};",
             f"    if (width == {tile}) {{",
-            *_indent(_block_code(loop, span, value, str(tile)), 2),
+            *_indent(_block_code(loop, *span, value, str(tile)), 2),
             "    } else {",
-            *_indent(_block_code(loop, span, value, "width"), 2),
+            *_indent(_block_code(loop, *span, value, "width"), 2),
             "    }",
             *_indent(sink),
             "}",
@@ -175,11 +179,21 @@ def _sums_code(
     return PartCode((*layout.arrays, *used), tuple(lines), 0)
 
 
-def _block_code(loop: str, span: str, value: str, width: str) -> list[str]:
+def _block_code(loop: str, first: str, stop: str, value: str, width: str) -> list[str]:
+    """Add columns times weights to sums ``t``, four columns at once: sums wait for each other."""
+    values = ", ".join(f"v{u} = {value % f'i + {u}'}" for u in range(4))
+    terms = ["w[j] * v0", *(f"w[{u} * {width} + j] * v{u}" for u in (1, 2, 3))]
     return [
-        f"for ({span}; i++) {{",
-        f"    const float v = {value};",
-        f"    for ({loop} j = 0; j < {width}; j++) t[j] += w[j] * v;",
+        f"{loop} i = {first};",
+        f"for (; i + 4 <= {stop}; i += 4) {{",
+        f"    const float {values};",
+        f"    for ({loop} j = 0; j < {width}; j++)",
+        f"        t[j] += ({terms[0]} + {terms[1]}) + ({terms[2]} + {terms[3]});",
+        f"    w += 4 * {width};",
+        "}",
+        f"for (; i < {stop}; i++) {{",
+        f"    const float v0 = {value % 'i'};",
+        f"    for ({loop} j = 0; j < {width}; j++) t[j] += w[j] * v0;",
         f"    w += {width};",
         "}",
     ]

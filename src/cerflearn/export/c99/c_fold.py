@@ -40,6 +40,9 @@ from cerflearn.features.base import FeatureMap
 from cerflearn.features.blocked import BlockedMap
 from cerflearn.features.masked import MaskedMap
 
+_FOLDED_SHIFT = (
+    256.0  # of a scaled column: folding it loses that many roundings of single precision
+)
 _LEAST_BUTTERFLY = 64  # padded size from which a Fastfood transform is written as one
 
 
@@ -79,6 +82,8 @@ def staged(program: Program, *, one_stage: bool = False) -> StagedModel:
     closed: list[CStage] = []
     state: _State = _identity(program.n_inputs)
     for step in program.steps:
+        if isinstance(state, _Terms) and not one_stage:
+            state = _near_zero(state)  # integers subtract zeros of their own
         state = _apply(state, step, closed, one_stage)
     if isinstance(state, CStage):
         closed.append(_finished(state))
@@ -89,6 +94,17 @@ def staged(program: Program, *, one_stage: bool = False) -> StagedModel:
             "A map or network after another has no integer version: export it as float32."
         )
     return StagedModel(program.n_inputs, program.input_names, tuple(closed), program.output)
+
+
+def _near_zero(terms: _Terms) -> _Terms:
+    """Subtract the middle of columns that are far from zero for their scale before all else."""
+    columns, shift = list(terms.columns), terms.shift.copy()
+    for i in np.flatnonzero(np.abs(shift) > _FOLDED_SHIFT):
+        zero = float(np.float32(-shift[i] / terms.factor[i]))
+        if columns[i].can_be_shifted and math.isfinite(zero):
+            columns[i] = columns[i].shifted(zero)
+            shift[i] += terms.factor[i] * zero
+    return replace(terms, columns=tuple(columns), shift=shift)
 
 
 def _identity(n_inputs: int) -> _Terms:
@@ -342,12 +358,13 @@ def _finished(stage: CStage) -> CStage:
     return replace(stage, columns=columns, parts=tuple(parts), intercept=intercept)
 
 
-def _group(column: Column) -> tuple[bool, bool, bool, str, int]:
+def _group(column: Column) -> tuple[bool, bool, bool, str, bool, int]:
     """Order in which columns of the same kind stand together."""
     return (
         column.code is not None,
         column.clipped,
         column.marker is not None,
         repr(column.marker),
+        column.zero != 0.0,
         column.source,
     )

@@ -24,8 +24,10 @@ class Column:
     ----------
     source : int
         Input it is made of.
+    zero : float
+        Subtracted from the input first; what follows is relative to it.
     marker : float or None
-        The input that means missing; NaN, or a number.
+        The input that means missing; NaN, or a number if nothing is subtracted.
     fill : float
         What stands for a missing input.
     low, high : float
@@ -40,11 +42,24 @@ class Column:
     low: float = -math.inf
     high: float = math.inf
     code: float | None = None
+    zero: float = 0.0
 
     @property
     def plain(self) -> bool:
         """Whether the column is the input itself."""
-        return self.marker is None and self.code is None and not self.clipped
+        return self.marker is None and self.code is None and not self.clipped and not self.zero
+
+    @property
+    def can_be_shifted(self) -> bool:
+        """Whether something may be subtracted from the input."""
+        marked = self.marker is not None and not math.isnan(self.marker)
+        return self.code is None and not marked and not self.zero
+
+    def shifted(self, zero: float) -> Column:
+        """Make the column less a number, as far as that is exact."""
+        return replace(
+            self, zero=zero, fill=self.fill - zero, low=self.low - zero, high=self.high - zero
+        )
 
     @property
     def clipped(self) -> bool:
@@ -53,7 +68,7 @@ class Column:
 
     def run(self, X: Float64Array) -> Float64Array:
         """Values (n_samples,) of rows of inputs."""
-        values: Float64Array = X[:, self.source]
+        values: Float64Array = X[:, self.source] - self.zero
         if self.marker is not None:
             absent = np.isnan(values) if math.isnan(self.marker) else values == self.marker
             values = np.where(absent, self.fill, values)
@@ -272,6 +287,12 @@ class CStage:
     def n_columns(self) -> int:
         """Numbers that parts choose from."""
         return len(self.columns) or self.n_inputs
+
+    @property
+    def sources(self) -> set[int]:
+        """Inputs that are read."""
+        read = {int(i) for part in self.parts for i in part.projections.mask_inputs}
+        return {self.columns[i].source for i in read} if self.columns else read
 
     def column_values(self, X: Float64Array) -> Float64Array:
         """Columns (n_samples, n_columns) of rows of inputs."""

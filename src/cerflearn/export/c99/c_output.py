@@ -20,7 +20,7 @@ def label_code(name: str, output: Output) -> list[str]:
     if output.classes is None:
         return []
     labels = np.asarray(output.classes)
-    if labels.dtype.kind in "iu" and np.abs(labels.astype(np.float64)).max(initial=0) < 2**31:
+    if _are_int32(labels):
         values = ", ".join(str(int(label)) for label in labels)
         return [f"static const int32_t {name}_labels[{len(labels)}] = {{{values}}};"]
     texts = ", ".join(string_literal(str(label)) for label in labels.tolist())
@@ -29,8 +29,14 @@ def label_code(name: str, output: Output) -> list[str]:
 
 def label_format(output: Output) -> str:
     """Conversion of ``printf`` for a label."""
-    labels = np.asarray(output.classes)
-    return "%ld" if labels.dtype.kind in "iu" else "%s"
+    return "%ld" if _are_int32(np.asarray(output.classes)) else "%s"
+
+
+def _are_int32(labels: Any) -> bool:
+    """Whether labels are integers of 32 bits; others are written as strings."""
+    return bool(
+        labels.dtype.kind in "iu" and np.abs(labels.astype(np.float64)).max(initial=0) < 2**31
+    )
 
 
 def n_classes_of(output: Output, n_outputs: int) -> int:
@@ -160,9 +166,9 @@ static int separates(int c) {
     return c == ' ' || c == ',' || c == ';' || c == '\\t' || c == '\\r' || c == '\\n';
 }
 
-/* The next number of the input into value; 0 at its end. */
+/* The next number of the input into value: 1, 0 at the end, -1 if it is no number. */
 static int next_number(float *value) {
-    char text[64];
+    char text[64], *end;
     int c = getchar();
     size_t n = 0;
     while (separates(c)) c = getchar();
@@ -171,15 +177,21 @@ static int next_number(float *value) {
         c = getchar();
     }
     text[n] = '\\0';
-    *value = (float)strtod(text, NULL);
-    return n > 0;
+    *value = (float)strtod(text, &end);
+    return *end != '\\0' ? -1 : n > 0;
 }
 
 int main(void) {
     static float x[%(upper)s_N_INPUTS];
     for (;;) {
         for (int i = 0; i < %(upper)s_N_INPUTS; i++) {
-            if (!next_number(&x[i])) return i == 0 ? 0 : 1;
+            const int found = next_number(&x[i]);
+            if (found == 0 && i == 0) return 0;
+            if (found != 1) {
+                fprintf(stderr, "A row has %%d numbers, and then %%s.\\n", i,
+                        found ? "a word that is no number" : "the input ends");
+                return 1;
+            }
         }
 %(show)s
     }

@@ -15,6 +15,7 @@ from cerflearn.export.c99.c_lower import Column, CStage, StagedModel
 MISSING = -(2**15)
 """Integer that stands for a missing input."""
 
+_NORMAL_DIGITS = 126  # binary digits of a factor that is a normal number in single precision
 _ROUNDING_SWEEPS = 3  # over the weights of a projection
 _MOST_WORK = 2e9  # multiplications of a sweep; nearest integers beyond
 _ROUNDING_RIDGE = 1e-4  # of the mean variance: weights of inputs that hardly vary stay near
@@ -106,7 +107,12 @@ def input_scaling(
             raise ValueError(
                 f"Codes of input {i} do not fit integers of {bits} bits: pass dtype='float32'."
             )
-    return FixedPointInputs(zero, np.clip(shift, -100, 100), limit, markers)
+        if abs(int(shift[i])) > _NORMAL_DIGITS and i in stage.sources:
+            raise ValueError(
+                f"Input {i} has values of about 2^{bits - int(shift[i])}, which is beyond single "
+                "precision: scale the inputs of the model."
+            )
+    return FixedPointInputs(zero, np.clip(shift, -_NORMAL_DIGITS, _NORMAL_DIGITS), limit, markers)
 
 
 def _range(values: Float64Array, share: float) -> tuple[float, float]:
@@ -234,6 +240,8 @@ def check_rows(model: StagedModel, X: Any) -> Float64Array:
         raise ValueError(f"X of shape {rows.shape} must have rows of {model.n_inputs} inputs.")
     if np.isinf(rows).any():
         raise ValueError("X holds infinity: exported C takes finite inputs.")
+    if np.abs(rows).max(initial=0.0, where=~np.isnan(rows)) > np.finfo(np.float32).max:
+        raise ValueError("X holds numbers beyond single precision: scale the inputs of the model.")
     columns = model.stages[0].columns
     filled = {
         column.source

@@ -167,8 +167,11 @@ def _with_fractions(
     total = (found.sum_bounds(limit) + np.abs(left)) * factors
     drop = max(0, math.ceil(math.log2(1.05 * max(float(total.max()), 1.0) / MOST)))
     shifts = bits + 1 - exponent.astype(np.int64) - drop
-    assert (shifts >= 0).all(), "sums of tables are too large"
-    assert (shifts <= PACKED).all(), "sums of tables are too small"
+    if not ((shifts >= 0) & (shifts <= PACKED)).all():
+        raise ValueError(
+            "Sums of tables are too large or too small for integers: pass dtype='float32', or "
+            "scale the inputs of the model."
+        )
     lowest = ((factors - 2**bits) << SHIFT_BITS) | shifts
     wanted = left * factors * 2.0**-drop + factors * (0.5 - 2.0 ** -(drop + 1))
     step = 2 ** (bits + SHIFT_BITS)

@@ -123,6 +123,33 @@ def compile_and_run(
     return RunResult(found["scores"], labels, _version(compiler))
 
 
+def python_numbers(estimator: Any, X: Any, kind: str) -> Float64Array | None:
+    """Scores, values or features (n_samples, n_outputs) that an estimator itself gives, in float64.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    X : array_like or DataFrame
+        Rows; floats of any precision are read as float64.
+    kind : str
+        What comes out, see :class:`~cerflearn.export.steps.Output`. None is returned for votes of
+        pairs, and for estimators that give labels alone.
+    """
+    method = {"features": "transform", "values": "predict"}.get(kind, "decision_function")
+    if kind == "pairs" or not hasattr(estimator, method):
+        return None
+    if hasattr(X, "astype"):  # arrays, sparse matrices, pandas
+        X = X.astype(np.float64)
+    elif hasattr(X, "cast"):  # polars
+        X = X.cast(float)
+    else:
+        X = np.asarray(X, dtype=np.float64)
+    found = getattr(estimator, method)(X)
+    found = np.asarray(found.toarray() if hasattr(found, "toarray") else found, dtype=np.float64)
+    return found.reshape(len(found), -1)
+
+
 def _run(command: list[str], folder: Path, given: bytes, what: str) -> bytes:
     try:
         done = subprocess.run(

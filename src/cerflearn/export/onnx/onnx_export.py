@@ -21,6 +21,8 @@ from cerflearn.export.onnx.onnx_rows import InputRows, chooses_by_name, drawn_ro
 from cerflearn.export.onnx.onnx_verify import Agreement, compare, run_graph
 from cerflearn.export.program import program_of
 
+_OUTPUT_NAMES = ("label", "probabilities", "scores", "variable")
+
 DEFAULT_OPSET = 17
 """Opset of exported files: ONNX Runtime reads it since 1.12, of May 2022."""
 
@@ -160,7 +162,9 @@ def export_onnx(
     >>> report.inputs, report.outputs, report.verified
     (('X',), ('variable',), True)
     """
+    estimator = getattr(estimator, "best_estimator_", estimator)  # of a search
     target = _checked(estimator, path, dtype, zipmap, target_opset, form)
+    _check_input_name(input_name)
     rows = _rows(estimator, X, dtype, input_name, by_column)
     opset = DEFAULT_OPSET if target_opset is None else int(target_opset)
     model = _convert(estimator, rows, opset, zipmap, form)
@@ -181,6 +185,14 @@ def export_onnx(
 
 def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(names if len(names) <= 8 else (*names[:7], f"... ({len(names)} in all)"))
+
+
+def _check_input_name(name: str) -> None:
+    if not isinstance(name, str) or not name or name in _OUTPUT_NAMES:
+        raise ValueError(
+            f"input_name={name!r} is not valid: it must be text, and no name of an output "
+            f"({', '.join(_OUTPUT_NAMES)})."
+        )
 
 
 def _checked(

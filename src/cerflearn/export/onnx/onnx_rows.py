@@ -124,6 +124,9 @@ def given_rows(estimator: Any, X: Any, dtype: str, name: str, by_column: bool | 
     X = _some_rows(X)
     if X.ndim != 2 or X.shape[0] == 0:
         raise ValueError(f"X must be rows and columns, with a row at least, not {X.shape}.")
+    n_inputs = getattr(estimator, "n_features_in_", X.shape[1])
+    if X.shape[1] != n_inputs and not hasattr(X, "iloc"):  # of a frame, columns are chosen
+        raise ValueError(f"X of shape {X.shape} must have rows of {n_inputs} inputs.")
     is_frame = hasattr(X, "iloc")
     if not is_frame and X.dtype.kind not in "biuf":
         raise ValueError("X holds text: pass a DataFrame, each column of which becomes an input.")
