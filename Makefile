@@ -11,7 +11,7 @@ PYTEST = $(ENV) $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 CMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake
 
 .NOTPARALLEL:
-.PHONY: help demo test test-cluster test-bits test-sklearn test-oldest test-estimators lint format bench bench-blocked bench-predictors bench-selection bench-suite bench-teachers reproduce reproduce-full sanitize fuzz test-arm test-embedded bench-c bench-onnx clean
+.PHONY: help demo test test-cluster test-bits test-sklearn test-oldest test-estimators lint format bench bench-blocked bench-predictors bench-scale bench-selection bench-suite bench-teachers reproduce reproduce-full sanitize fuzz test-arm test-embedded bench-c bench-onnx clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,10 @@ bench-blocked: $(VENV)/.ready-test  ## blocked CERF against blocked RFF (Table 2
 bench-predictors: $(VENV)/.ready-test  ## predictors against rivals at equal cost; needs CERF_DATA; writes docs/predictors_ten.md
 	$(ENV) $(BIN)/python benchmarks/predictors.py all
 	$(BIN)/python benchmarks/render_predictors.py
+
+bench-scale: $(VENV)/.ready-test  ## time and memory as rows grow, by engine; many workers, simulated; fills docs/large_data.md
+	$(ENV) $(BIN)/python benchmarks/scale.py run --again
+	$(BIN)/python benchmarks/scale.py render
 
 bench-selection: $(VENV)/.ready-test  ## accuracy and cost of selectors; needs CERF_DATA; writes docs/selection.md
 	$(ENV) $(BIN)/python benchmarks/selection.py all

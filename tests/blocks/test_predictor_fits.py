@@ -14,6 +14,7 @@ from scipy.sparse import csr_matrix, random_array
 from cerflearn import CERFClassifier, CERFRegressor
 from cerflearn.blocks import from_blocks, from_npy, from_parquet
 from cerflearn.estimators.predictors import training_rows
+from cerflearn.estimators.targets import read_labels
 
 N_ROWS = 40_000
 RNG = np.random.default_rng(0)
@@ -109,6 +110,7 @@ import resource, signal, sys, numpy as np
 from cerflearn import CERFClassifier
 from cerflearn.blocks import from_npy
 from cerflearn.estimators.predictors import training_rows
+from cerflearn.estimators.targets import read_labels
 training_rows.MEMORY_ROWS = 1000
 X = np.random.default_rng(0).normal(size=(40_000, 20))
 np.save(sys.argv[1], X)
@@ -126,3 +128,24 @@ except OSError as error:
     assert str(tmp_path) in run.stdout
     assert "TMPDIR" in run.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
+
+
+def test_a_fit_reads_a_source_a_few_times_however_rows_are_ordered_within_a_block():
+    rows = np.concatenate([X] * 4)[:140_000]  # three blocks of the grid of training
+    labels, read = np.resize(LABELS, len(rows)), []
+
+    def blocks():
+        for start in range(0, len(rows), 10_000):
+            read.append(start)
+            yield rows[start : start + 10_000], labels[start : start + 10_000]
+
+    CERFClassifier(**QUICK, activation="cosine", gamma=1.0).fit(from_blocks(blocks))
+    # Samples of rows may start a function anew, slices that lie within one block do not.
+    assert len(read) <= 12 * (len(rows) // 10_000)
+
+
+def test_classes_of_rows_take_one_byte_each():
+    found = read_labels(LABELS, np.ones(N_ROWS), None, "logistic")
+    assert found.strata.itemsize == found.targets.codes.itemsize == 1
+    many = read_labels(np.arange(N_ROWS) // 4, np.ones(N_ROWS), None, "logistic")
+    assert many.strata.max() == many.targets.codes.max() == N_ROWS // 4 - 1

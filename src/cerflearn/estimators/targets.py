@@ -76,7 +76,7 @@ class ClassLabels:
         One-hot classes, one column for two; or 0 and 1 for each label.
     weights : ndarray of shape (n_samples,)
         Of the rows, not negative.
-    strata : ndarray of shape (n_samples,), int64
+    strata : ndarray of shape (n_samples,), int
         Numbers of the classes, or of the combinations of labels.
     """
 
@@ -126,10 +126,15 @@ def read_labels(
             "above 0: a classifier needs two or more."
         )
     # Rows without weight count as rows that are not there, and so do their classes.
-    codes = np.minimum(np.searchsorted(used, codes), len(used) - 1)
+    codes = _short(np.minimum(np.searchsorted(used, codes), len(used) - 1), len(used))
     if len(used) == 2:
         return ClassLabels(labels[used], "binary", class_targets(codes, 2), weights, codes)
     return ClassLabels(labels[used], "multiclass", OneHotRows(codes, len(used)), weights, codes)
+
+
+def _short(codes: IntArray, n_classes: int) -> IntArray:
+    """Numbers of classes in as few bytes as they need: millions of rows have one each."""
+    return codes.astype(np.min_scalar_type(-n_classes))
 
 
 def _read_known_classes(
@@ -148,7 +153,7 @@ def _read_known_classes(
             f"y has labels that are not among the classes: {unknown[:5].tolist()}. Name all "
             "classes in the first call of partial_fit."
         )
-    weights = weigh_classes(class_weight, y, codes, weights)
+    weights, codes = weigh_classes(class_weight, y, codes, weights), _short(codes, len(classes))
     if len(classes) == 2:
         return ClassLabels(classes, "binary", class_targets(codes, 2), weights, codes)
     return ClassLabels(classes, "multiclass", OneHotRows(codes, len(classes)), weights, codes)

@@ -51,7 +51,9 @@ class LazyInputs(ABC):
         if isinstance(rows, slice):
             return np.arange(*rows.indices(self.shape[0]))
         index = np.asarray(rows)
-        return np.flatnonzero(index) if index.dtype == np.bool_ else index.astype(np.int64)
+        return (
+            np.flatnonzero(index) if index.dtype == np.bool_ else index.astype(np.int64, copy=False)
+        )
 
     def part(self, rows: slice | IntArray | BoolArray) -> Inputs:
         """Return inputs of some rows: in memory if they are few, else read again and again."""

@@ -21,7 +21,7 @@ class StoredRows(LazyInputs):
     ----------
     table : ndarray of shape (n_stored, n_features), float32
         Scaled inputs; the file goes with it.
-    numbers : ndarray of shape (n_rows,), int64
+    numbers : ndarray of shape (n_rows,), int
         Of the rows of the table.
     """
 
@@ -78,4 +78,5 @@ def store_rows(blocks: Iterable[Float32Array], n_rows: int, n_features: int) -> 
                 "another folder in the environment variable TMPDIR",
             ) from error
         table = np.memmap(file, dtype=np.float32, mode="r", shape=(n_rows, n_features))
-    return StoredRows(table, np.arange(n_rows))
+    # Half the bytes of int64, of which data of many rows have several such arrays.
+    return StoredRows(table, np.arange(n_rows, dtype=np.min_scalar_type(-n_rows)))

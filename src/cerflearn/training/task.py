@@ -19,7 +19,7 @@ from cerflearn.training.inputs import (
     part_of,
     sampled_rows,
 )
-from cerflearn.training.network import Float32Array
+from cerflearn.training.network import Float32Array, Int32Array
 from cerflearn.training.pruning import Budget
 from cerflearn.training.scores import LOSSES, TargetKind, score_bounds
 from cerflearn.training.settings import TrainingSettings
@@ -87,7 +87,7 @@ class Task:
         numbers.
     weights : ndarray of shape (n_samples,)
         Of the rows; they sum to one.
-    strata : ndarray of shape (n_samples,), int64
+    strata : ndarray of shape (n_samples,), int
         Classes, which all parts get their share of; zeros if there are none.
     kind : {"binary", "multiclass", "multilabel", "regression"}
         Of the targets.
@@ -134,7 +134,10 @@ class Task:
 
     def rows(self, index: Any) -> Task:
         """Task of some rows: a mask, or numbers in ascending order."""
+        index = np.asarray(index)
+        index = np.flatnonzero(index) if index.dtype == np.bool_ else index
         weights, targets = self.weights[index], self.targets
+        weights /= weights.sum()
         X = part_of(self.X, index)
         if isinstance(targets, OneHotRows) and isinstance(X, LazyInputs):
             chosen: Targets = targets.part(index)
@@ -144,7 +147,7 @@ class Task:
             self,
             X=X,
             targets=chosen,
-            weights=weights / weights.sum(),
+            weights=weights,
             strata=self.strata[index],
             blocks=_blocks_of_part(self.blocks, index),
         )
@@ -180,13 +183,9 @@ class Task:
         return LOSSES[self.kind](scores, self.targets[:], self.weights)[0]
 
 
-def _blocks_of_part(blocks: IntArray | None, index: Any) -> IntArray | None:
+def _blocks_of_part(blocks: IntArray | None, numbers: IntArray) -> IntArray | None:
     """Where the rows of each block begin among some of them, and the end."""
-    if blocks is None:
-        return None
-    index = np.asarray(index)
-    numbers = np.flatnonzero(index) if index.dtype == np.bool_ else index
-    return np.unique(np.searchsorted(numbers, blocks))
+    return None if blocks is None else np.unique(np.searchsorted(numbers, blocks))
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,7 +279,7 @@ def hash_of_rows(n_rows: int, seed: int) -> NDArray[np.uint64]:
     return mixed
 
 
-def parts_of_rows(strata: IntArray, n_parts: int, seed: int) -> IntArray:
+def parts_of_rows(strata: IntArray, n_parts: int, seed: int) -> Int32Array:
     """Part (n_samples,) of each row, from 0, with equal shares of each stratum.
 
     Within a block of the grid the rows of a stratum go to the parts in turn, in the order of
@@ -289,7 +288,7 @@ def parts_of_rows(strata: IntArray, n_parts: int, seed: int) -> IntArray:
 
     Parameters
     ----------
-    strata : ndarray of shape (n_samples,), int64
+    strata : ndarray of shape (n_samples,), int
         Such as classes.
     n_parts : int
         Number of parts.
@@ -298,11 +297,11 @@ def parts_of_rows(strata: IntArray, n_parts: int, seed: int) -> IntArray:
 
     Returns
     -------
-    ndarray of shape (n_samples,), int64
+    ndarray of shape (n_samples,), int32
         Numbers of the parts.
     """
     hashes = hash_of_rows(len(strata), seed)
-    parts = np.empty(len(strata), dtype=np.int64)
+    parts = np.empty(len(strata), dtype=np.int32)
     for start in range(0, len(strata), GRID_ROWS):
         block = slice(start, start + GRID_ROWS)
         order = np.lexsort((hashes[block], strata[block]))

@@ -323,7 +323,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         targets = number_targets(dense_targets(y))
         if not (weights > 0.0).any():
             raise ValueError("sample_weight is zero for all rows: at least two must count.")
-        strata = np.zeros(len(targets), dtype=np.int64)
+        strata = np.zeros(len(targets), dtype=np.int8)
         X = in_memory_if_small(X)
         self._fit_scaled(distinct_rows(X, targets, weights, strata), place)
         self.outputs_2d_ = y.ndim > 1
@@ -335,7 +335,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         low, high = self.prediction_range_
         new_low, new_high = score_bounds(targets)
         self.prediction_range_ = np.array([np.minimum(low, new_low), np.maximum(high, new_high)])
-        return standardised, weights, np.zeros(len(targets), dtype=np.int64)
+        return standardised, weights, np.zeros(len(targets), dtype=np.int8)
 
     def _fit_scaled(self, rows: TrainingRows, place: FitPlace) -> None:
         """Train on standardised targets and undo the scaling in the head."""

@@ -67,7 +67,7 @@ def train_on(
         In units of the scores.
     weights : ndarray of shape (n_samples,)
         Not negative, some positive.
-    strata : ndarray of shape (n_samples,), int64
+    strata : ndarray of shape (n_samples,), int
         Classes.
     n_steps : int
         Steps of Adam.

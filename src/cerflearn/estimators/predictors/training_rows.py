@@ -8,10 +8,11 @@ of 2 means exactly the same as a row given twice, and the order of the rows has 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import issparse, vstack
 
 from cerflearn._typing import Float64Array, FloatArray, IntArray
 from cerflearn.estimators.input import to_dense
@@ -40,7 +41,7 @@ class TrainingRows:
         Of the rows.
     weights : ndarray of shape (n_samples,)
         Positive; they sum to one.
-    strata : ndarray of shape (n_samples,), int64
+    strata : ndarray of shape (n_samples,), int
         Rows with equal numbers are spread evenly over folds.
     blocks : ndarray of shape (n_blocks + 1,), int64
         Where the rows of each block of the grid begin, and the end.
@@ -73,20 +74,43 @@ class RowsInOrder(StreamedRows):
         self.name = getattr(source, "name", "X")
         self.shape, self.dtype = (len(rows), source.shape[1]), source.dtype
         self.lowest, self.highest, self.feature_names, self.y = lowest, highest, None, None
+        self._kept: tuple[int, Any] = (-1, None)  # a block of the grid and its number
 
     def _slice(self, start: int, stop: int) -> Any:
-        return self._take(np.arange(start, stop))
+        numbers = self._rows[start:stop]
+        if len(numbers) == 0:
+            return self._source[0:0]
+        owners = numbers // GRID_ROWS  # ascending
+        ends = [0, *(np.flatnonzero(np.diff(owners)) + 1), len(numbers)]
+        parts = []
+        for begin, end in pairwise(ends):
+            block = int(owners[begin])
+            parts.append(self._grid_block(block)[numbers[begin:end] - block * GRID_ROWS])
+        if len(parts) == 1:
+            return parts[0]
+        return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
 
     def _take(self, index: IntArray) -> Any:
         numbers = self._rows[index]
+        if len(numbers) == 0:
+            return self._source[0:0]
         order = np.argsort(numbers, kind="stable")
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
-        ascending = numbers[order]
-        first, last = (int(ascending[0]), int(ascending[-1]) + 1) if len(order) else (0, 0)
-        if last - first == len(order):  # a whole range: faster than row by row
-            return self._source[first:last][back]
-        return self._source[ascending][back]
+        return self._source[numbers[order]][back]
+
+    def _grid_block(self, block: int) -> Any:
+        """Rows of the source in a block of the grid, which slices ask for one after the other."""
+        kept, rows = self._kept  # one read and one write: several threads may ask
+        if kept != block:
+            start = block * GRID_ROWS
+            rows = self._source[start : min(start + GRID_ROWS, self._source.shape[0])]
+            self._kept = (block, rows)
+        return rows
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Nothing that is kept."""
+        return self.__dict__ | {"_kept": (-1, None)}
 
 
 def is_memory_map(X: Any) -> bool:
@@ -121,7 +145,7 @@ def distinct_rows(
         Of the rows.
     weights : ndarray of shape (n_samples,)
         Not negative.
-    strata : ndarray of shape (n_samples,), int64
+    strata : ndarray of shape (n_samples,), int
         See :class:`TrainingRows`.
 
     Returns
