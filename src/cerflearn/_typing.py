@@ -14,6 +14,9 @@ FloatArray: TypeAlias = NDArray[np.floating[Any]]
 Float64Array: TypeAlias = NDArray[np.float64]
 """Any shape, float64: what maps store, whatever the dtype they run in."""
 
+AnyIntArray: TypeAlias = NDArray[np.signedinteger[Any]]
+"""Any shape, signed integers: those of many rows are as small as they can be."""
+
 IntArray: TypeAlias = NDArray[np.int64]
 """Any shape, int64: indices."""
 

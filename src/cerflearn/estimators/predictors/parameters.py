@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,7 @@ def _check_input_shape(name: str, value: Any) -> None:
     if value is None:
         return
     whole = isinstance(value, tuple | list) and all(
-        isinstance(n, Integral) and not isinstance(n, bool) and n > 0 for n in value
+        isinstance(n, int | np.integer) and not isinstance(n, bool) and n > 0 for n in value
     )
     if not whole or len(value) not in (2, 3):
         raise invalid(name, value, "None or a tuple (height, width) or (height, width, channels)")

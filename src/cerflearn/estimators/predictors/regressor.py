@@ -73,9 +73,8 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         ``"auto"``: by budget and rows, at most 5 sqrt(n_samples); several numbers are compared.
     gamma : {"cv", "scale", "median"} or float, default="cv"
         Coefficient of the Gaussian kernel whose frequencies cosines start with. ``"cv"``: inputs
-        are scaled, and frequencies are a radian or two for a deviation, by held-out rows. Others
-        keep inputs: ``"scale"`` is 1 / (n_features * X.var()), ``"median"`` one over the median
-        squared distance.
+        are scaled, and frequencies are a radian or two for a deviation, by held-out rows; others
+        keep inputs. ``"scale"``: 1 / (n_features * X.var()), ``"median"``: 1 / median distance^2.
     alpha : float or "auto", default="auto"
         Penalty of squared weights of the head beside the mean loss over rows, in units of the
         features' variance, as in ridge regression. ``"auto"``: by held-out rows.
@@ -392,7 +391,8 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         """
         scores = super().raw_scores(X, n_threads)
         low, high = self.prediction_range_
-        return np.minimum(np.maximum(scores, low, out=scores), high, out=scores)
+        np.minimum(np.maximum(scores, low, out=scores), high, out=scores)
+        return scores
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse, vstack
 
-from cerflearn._typing import Float64Array, FloatArray, IntArray
+from cerflearn._typing import AnyIntArray, Float64Array, FloatArray, IntArray
 from cerflearn.estimators.input import to_dense
 from cerflearn.estimators.row_checks import column_range
 from cerflearn.estimators.streamed_rows import StreamedRows
@@ -50,7 +50,7 @@ class TrainingRows:
     X: Any
     targets: Targets
     weights: Float64Array
-    strata: IntArray
+    strata: AnyIntArray
     blocks: IntArray
 
 
@@ -133,7 +133,7 @@ def in_memory_if_small(X: Any) -> Any:
 
 
 def distinct_rows(
-    X: Any, targets: Targets, weights: Float64Array, strata: IntArray
+    X: Any, targets: Targets, weights: Float64Array, strata: AnyIntArray
 ) -> TrainingRows:
     """Merge equal rows, drop those without weight, and sort the others.
 
