@@ -86,6 +86,7 @@ bench-suite: $(VENV)/.ready-test  ## predictors against rivals on the developmen
 	$(ENV) $(BIN)/python benchmarks/suite.py run
 	$(ENV) $(BIN)/python benchmarks/rows.py run --mlp
 	$(ENV) $(BIN)/python benchmarks/rows.py run --data mnist
+	$(ENV) $(BIN)/python benchmarks/rows.py run --data mnist --shape
 	$(ENV) $(BIN)/python benchmarks/continuity.py
 	$(BIN)/python benchmarks/render_suite.py
 

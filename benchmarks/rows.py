@@ -1,13 +1,13 @@
 """Accuracy and time of CERFClassifier on many rows: covtype as they grow, MNIST as budgets grow.
 
     python benchmarks/rows.py run [--rows 1000,5000] [--effort 1] [--mlp]
-    python benchmarks/rows.py run --data mnist [--macs 4000,20000,100000]
+    python benchmarks/rows.py run --data mnist [--macs 4000,20000,100000] [--shape]
     python benchmarks/rows.py show
 
 Needs CERF_DATA; writes benchmarks/results/rows.json, a record for each dataset, budget, number of
 rows and effort. One thread; 50,000 test rows of covtype in a fixed random order, the last 10,000 of
 MNIST. ``--mlp`` fits scikit-learn's MLPClassifier of equal operations to the same rows, in the same
-run.
+run; ``--shape`` tells CERFClassifier that the inputs are pixels of images.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from cerflearn import CERFClassifier, cost
 RESULTS = Path(__file__).parent / "results" / "rows.json"
 ROWS = {"covtype": (1_000, 5_000, 20_000, 100_000, 500_000), "mnist": (60_000,)}
 MACS = {"covtype": (5_000,), "mnist": (4_000, 20_000, 100_000)}
+SHAPES = {"mnist": (28, 28)}
 N_TEST = {"covtype": 50_000, "mnist": 10_000}
 
 
@@ -62,11 +63,18 @@ def run(arguments: argparse.Namespace) -> None:
     for macs in arguments.macs or MACS[name]:
         for n_rows in arguments.rows or ROWS[name]:
             train, task = order[:n_rows], {"data": name, "budget": macs, "rows": n_rows}
-            model = CERFClassifier(macs=macs, effort=arguments.effort, random_state=0, n_jobs=1)
+            model = CERFClassifier(
+                macs=macs,
+                effort=arguments.effort,
+                input_shape=SHAPES[name] if arguments.shape else None,
+                random_state=0,
+                n_jobs=1,
+            )
             record = measure(model, X, y, train, test)
             counted = cost(model)
             record |= {"macs": counted.macs, "bytes": counted.n_bytes, "settings": model.settings_}
-            keep({"method": "cerf", **task, "effort": arguments.effort, **record})
+            method = "shaped" if arguments.shape else "cerf"
+            keep({"method": method, **task, "effort": arguments.effort, **record})
             if arguments.mlp:
                 hidden = macs // (X.shape[1] + len(np.unique(y)))
                 mlp = make_pipeline(StandardScaler(), MLPClassifier((hidden,), random_state=0))
@@ -115,8 +123,11 @@ def main() -> None:
     parser.add_argument("--rows", type=_numbers, help="with commas; default: see ROWS")
     parser.add_argument("--macs", type=_numbers, help="with commas; default: see MACS")
     parser.add_argument("--effort", type=float, default=1.0)
+    parser.add_argument("--shape", action="store_true", help="inputs are pixels (mnist)")
     parser.add_argument("--mlp", action="store_true", help="also MLPClassifier of equal operations")
     arguments = parser.parse_args()
+    if arguments.shape and arguments.data not in SHAPES:
+        parser.error(f"the inputs of {arguments.data} are not pixels")
     if arguments.task == "run":
         run(arguments)
     elif RESULTS.exists():
