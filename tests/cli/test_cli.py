@@ -122,7 +122,9 @@ def test_demo_tells_how_far_it_is_on_the_error_stream(small_demo, tmp_path):
 def test_demo_refuses_a_picture_it_could_not_write_before_it_starts(
     small_demo, tmp_path, monkeypatch, place, message
 ):
-    monkeypatch.setattr(demo, "compare", lambda *_, **__: pytest.fail("the run has started"))
+    monkeypatch.setattr(
+        demo, "compare_methods", lambda *_, **__: pytest.fail("the run has started")
+    )
     (tmp_path / "folder.png").mkdir()
     result = run("demo", "--picture", str(tmp_path / place))
     assert result.exit_code == 2

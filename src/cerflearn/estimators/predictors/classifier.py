@@ -87,12 +87,12 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor, ClassPredictions):  # t
         Consecutive inputs that a feature reads or leaves together.
     features_per_mask : int, default=1
         Consecutive features that read the same inputs, for speed.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes; ``"balanced"`` gives every class the same total weight. Classes
-        whose rows all have weight 0 are left out. Not for several labels a row.
     input_shape : tuple of int, default=None
         Height and width, and channels, of images whose pixels are the columns of X, row by row;
         (1, length) of signals: features start with patches. None: with inputs drawn at random.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes; ``"balanced"`` gives every class the same total weight. Classes
+        whose rows all have weight 0 are left out. Not for several labels a row.
     effort : float, default=1.0
         About proportional to the time of ``fit``: more steps of training, and with twice the effort
         twice as many settings.
