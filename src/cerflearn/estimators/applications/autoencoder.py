@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -217,7 +218,8 @@ class KernelAutoencoder(RandomizedKernelPCA):
                 f"{data.X.shape[1]} inputs",
             )
         n_codes = min(int(self.n_components or DEFAULT_CODES), most)
-        return leading_components(data.dense, data.n_samples, n_codes, n_threads, rotated=True)
+        found = leading_components(data.dense, data.n_samples, n_codes, n_threads, rotated=True)
+        return replace(found, of_inputs=True)
 
     def encode(self, X: MatrixLike) -> Any:
         """Compute codes of X; the same as ``transform``.
