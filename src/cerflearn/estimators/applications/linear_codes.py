@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigvalsh
 
 from cerflearn._typing import Float64Array
 from cerflearn.engine.blocks import BLOCK_ROWS, ComputedSource
@@ -20,13 +21,13 @@ from cerflearn.estimators.input import TrainingData
 from cerflearn.features.tables import TableMap
 from cerflearn.linalg.moments import CrossMoments, cross_moments_block
 from cerflearn.linalg.principal import principal_axes, varimax
-from cerflearn.linalg.ridge import ridge_weights
+from cerflearn.linalg.ridge import SINGULAR, ridge_weights
 from cerflearn.linalg.sparse_axes import sparse_axes
 from cerflearn.training.policy import HELD_OUT_PARTS
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.task import parts_of_rows
 
-MOST_INPUTS = 2048
+MOST_LINEAR_INPUTS = 2048
 """Beyond, no linear codes are compared: their matrix of all pairs of inputs takes 32 MB here, and
 least squares grow with the third power of the inputs of a code."""
 
@@ -90,7 +91,7 @@ def linear_codes(data: TrainingData, n_codes: int, options: EncoderOptions) -> E
 
     None where there are too many inputs, or squares of them are no numbers.
     """
-    if data.X.shape[1] > MOST_INPUTS:
+    if data.X.shape[1] > MOST_LINEAR_INPUTS:
         return None
 
     def compute(start: int, stop: int) -> tuple[Float64Array, Float64Array]:
@@ -135,8 +136,7 @@ def _decoded_error(
 ) -> float:
     """Squared error of other rows with a decoder of some, divided by that of the mean."""
     moments = code_moments(encoder, data, options.n_threads, with_inputs=True)
-    with one_thread_blas():
-        decoder = ridge_weights(moments.left_scatter, moments.cross_scatter, alpha)
+    decoder = decoder_of(moments, alpha)
     lost = total = 0.0
     for start in range(0, others.n_samples, BLOCK_ROWS):
         rows = others.dense(start, min(start + BLOCK_ROWS, others.n_samples))
@@ -146,6 +146,21 @@ def _decoded_error(
             lost += float(np.square(around - codes @ decoder).sum())
         total += float(np.square(around).sum())
     return lost / total if total > 0.0 else 1.0
+
+
+def decoder_of(moments: CrossMoments, alpha: float) -> Float64Array:
+    """Weights (n_codes, n_features) of a ridge regression of the inputs on codes.
+
+    The penalty is in units of the least variance of a direction of the codes: one in units of their
+    mean variance wipes out the last codes where variances fall steeply, as those of raw inputs of
+    different units do.
+    """
+    with one_thread_blas():
+        variances = eigvalsh(moments.left_scatter)
+        varies = variances > SINGULAR * variances[-1]
+        mean = max(float(variances.mean()), np.finfo(np.float64).tiny)
+        unit = float(variances[varies].min()) / mean if varies.any() else 1.0
+        return ridge_weights(moments.left_scatter, moments.cross_scatter, alpha * unit)
 
 
 def code_moments(
