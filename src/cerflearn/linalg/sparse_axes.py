@@ -22,7 +22,7 @@ CODE_RIDGE = 1e-9
 same have one solution."""
 
 _DECODER_SHARE = 1e-9  # of the variances of codes: two may read the same
-_ROUNDING = 1e-14  # of a diagonal
+_DIAGONAL_SHARE = 1e-14  # of a diagonal
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +154,7 @@ def _decoder(covariance: Float64Array, weights: Float64Array) -> Float64Array:
 def _regular(matrix: Float64Array, share: float) -> Float64Array:
     """Add a share of each diagonal entry to it, whatever its unit, and rounding of the largest."""
     diagonal = np.diag(matrix)
-    least = _ROUNDING * max(float(diagonal.max(initial=0.0)), np.finfo(np.float64).tiny)
+    least = _DIAGONAL_SHARE * max(float(diagonal.max(initial=0.0)), np.finfo(np.float64).tiny)
     return matrix + np.diag(share * np.maximum(diagonal, 0.0) + least)
 
 
