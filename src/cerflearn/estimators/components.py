@@ -43,10 +43,13 @@ class CodeTargets:
         Of the training rows.
     total_variance : float
         Of all columns that they are made of.
+    of_inputs : bool
+        Whether these columns are the inputs, which the codes are to reconstruct.
     """
 
     values: Float64Array
     total_variance: float
+    of_inputs: bool = False
 
 
 def leading_components(

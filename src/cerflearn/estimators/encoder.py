@@ -129,6 +129,8 @@ class EncoderOptions:
         Threads; the bits of the result do not depend on their number.
     report : callable or None
         Called with lines that say what is done.
+    settings : TrainingSettings or None
+        Of the network, if they are known; None: searched for.
     """
 
     macs: int
@@ -141,6 +143,7 @@ class EncoderOptions:
     effort: float = 1.0
     n_threads: int = 1
     report: Callable[[str], None] | None = None
+    settings: TrainingSettings | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,6 +240,7 @@ def train_for_targets(
         n_components=options.n_components,
         tables=options.activation in (None, "table"),
         linear_part=options.linear_part,
+        settings=options.settings,
     )
     search_options = SearchOptions(
         request,

@@ -12,7 +12,8 @@ from cerflearn._typing import Float64Array, FloatArray
 RIDGE_ALPHAS = tuple(10.0**power for power in np.arange(-5.0, 2.5, 0.5))
 """Values of ``alpha`` tried: penalties in units of the mean variance of a feature."""
 
-_SINGULAR = 1e-12  # eigenvalues below this share of the largest are rounding
+SINGULAR = 1e-12
+"""Eigenvalues below this share of the largest are rounding."""
 
 
 def relative_ridge(covariance: Float64Array, alpha: float) -> float:
@@ -88,7 +89,7 @@ def regularised_eigen(covariance: Float64Array, alpha: float) -> tuple[Float64Ar
     """
     values, vectors = eigh(covariance)
     total = np.maximum(values, 0.0) + relative_ridge(covariance, alpha)
-    kept = total > _SINGULAR * total[-1]
+    kept = total > SINGULAR * total[-1]
     return total[kept], vectors[:, kept]
 
 

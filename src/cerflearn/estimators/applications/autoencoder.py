@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -42,7 +43,8 @@ class KernelAutoencoder(RandomizedKernelPCA):
     alpha : float, default=1e-3
         Ridge penalty of the regressors, beside the mean squared error over rows, in units of the
         mean variance of the codes: with :math:`\lambda` the variances, weights are divided by
-        :math:`\lambda_j + \alpha \bar\lambda`.
+        :math:`\lambda_j + \alpha \bar\lambda`. With ``macs`` in units of the least variance of a
+        direction of the codes, so that none of them is lost.
     n_jobs : int, default=None
         Threads of ``fit`` and ``encode``: None is 1 unless in a ``joblib.parallel_config``, -1 all
         cores. The bits of the result do not depend on it.
@@ -51,8 +53,9 @@ class KernelAutoencoder(RandomizedKernelPCA):
     macs : int, default=None
         Budget of operations of ``encode`` for one row. Codes are then those of a network within the
         budget, trained for ``objective``: cosines, relu features or tables, each of few inputs, and
-        a sparse linear part, chosen on held-out rows. A feature costs its inputs and J. None: codes
-        are exact components of ``feature_map``. Not with ``feature_map`` or ``partial_fit``.
+        a sparse linear part, chosen on held-out rows; or, to reconstruct up to 2,048 inputs, sparse
+        linear codes found by least squares. A feature costs its inputs and J. None: codes are exact
+        components of ``feature_map``. Not with ``feature_map`` or ``partial_fit``.
     objective : {"reconstruction", "teacher"}, default="reconstruction"
         With ``macs``: codes from which a linear decoder gets the least squared error, which linear
         PCA has at J D operations; or the leading components of ``teacher``, with the decoder that
@@ -114,10 +117,9 @@ class KernelAutoencoder(RandomizedKernelPCA):
     Decoding is linear, so linear PCA, whose codes are the best for it among linear ones, has a
     lower squared error than components of random features where its D J MACs are affordable.
     With ``macs``, codes come close to that error at a fraction of its operations: on digits of 400
-    pixels within .2 % of it at a quarter of them, and within 3 % at a sixteenth
-    (docs/encoders.md). Their directions are
-    those of linear PCA, rotated to few large entries (varimax), so single codes have no order but
-    that of their variances.
+    pixels within .1 % of it at a quarter of them, and within 2 % at a sixteenth
+    (docs/encoders.md). Their directions span nearly the space of linear PCA's, rotated to few large
+    entries, so single codes have no order but that of their variances.
 
     References
     ----------
@@ -217,7 +219,8 @@ class KernelAutoencoder(RandomizedKernelPCA):
                 f"{data.X.shape[1]} inputs",
             )
         n_codes = min(int(self.n_components or DEFAULT_CODES), most)
-        return leading_components(data.dense, data.n_samples, n_codes, n_threads, rotated=True)
+        found = leading_components(data.dense, data.n_samples, n_codes, n_threads, rotated=True)
+        return replace(found, of_inputs=True)
 
     def encode(self, X: MatrixLike) -> Any:
         """Compute codes of X; the same as ``transform``.

@@ -29,6 +29,7 @@ from cerflearn.estimators.applications.inner_map import (
     project,
     total_scatter,
 )
+from cerflearn.estimators.applications.linear_codes import decoder_of
 from cerflearn.estimators.applications.trained_codes import (
     BUDGET_EFFECTS,
     CODE_CONSTRAINTS,
@@ -89,8 +90,8 @@ class RandomizedKernelPCA(
     alpha : float, default=1e-3
         Ridge penalty of the regression from codes to inputs, beside the mean squared error over
         rows, in units of the mean variance of the codes: with :math:`\lambda` the variances,
-        weights are divided by :math:`\lambda_j + \alpha \bar\lambda`. No effect with
-        ``fit_inverse_transform=False``.
+        weights are divided by :math:`\lambda_j + \alpha \bar\lambda`; with ``macs``, of the least
+        variance. No effect with ``fit_inverse_transform=False``.
     fit_inverse_transform : bool, default=True
         Whether ``fit`` also finds that regression, in the same pass: :math:`O(K D N)` more
         operations.
@@ -340,7 +341,8 @@ class RandomizedKernelPCA(
         targets = self._targets(data, rng, thread_count(self.n_jobs, data.n_samples))
         encoder, moments = train_codes(self, data, targets, rng)
         if self.fit_inverse_transform:
-            self._set_inverse(moments.left_scatter, moments.cross_scatter, moments.right_mean)
+            self.inverse_weights_ = decoder_of(moments, float(self.alpha))
+            self.inverse_mean_ = moments.right_mean
         energies = np.diag(moments.left_scatter).copy()
         self._set_variances(energies, targets.total_variance * (moments.n_samples - 1), moments)
         self.encoder_ = encoder
@@ -363,17 +365,14 @@ class RandomizedKernelPCA(
             axes = principal_axes(moments.left_scatter, self._n_codes)
             if self.fit_inverse_transform:
                 cross = axes.components @ moments.cross_scatter
-                self._set_inverse(np.diag(axes.energies), cross, moments.right_mean)
+                scatter = np.diag(axes.energies)
+                self.inverse_weights_ = ridge_weights(scatter, cross, float(self.alpha))
+                self.inverse_mean_ = moments.right_mean
             self._intercept = -(axes.components @ moments.left_mean)
         self.components_ = axes.components
         self.mean_ = moments.left_mean
         self._set_variances(axes.energies, total, moments)
         self.moments_ = moments
-
-    def _set_inverse(self, scatter: Float64Array, cross: Float64Array, mean: Float64Array) -> None:
-        with one_thread_blas():
-            self.inverse_weights_ = ridge_weights(scatter, cross, float(self.alpha))
-        self.inverse_mean_ = mean
 
     def _set_variances(self, energies: Float64Array, total: float, moments: CrossMoments) -> None:
         self.explained_variance_ = energies / (moments.n_samples - 1)

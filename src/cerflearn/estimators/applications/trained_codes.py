@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from cerflearn._typing import Float64Array
 from cerflearn._validation import (
     Constraint,
     Flag,
@@ -17,19 +16,18 @@ from cerflearn._validation import (
     Whole,
     invalid,
 )
-from cerflearn.engine.blocks import ComputedSource
-from cerflearn.engine.engines import make_engine
 from cerflearn.estimators.applications.inner_map import (
     DEFAULT_CODES,
     MACS_CONSTRAINT,
     check_inner_map,
 )
+from cerflearn.estimators.applications.linear_codes import best_codes, code_moments
 from cerflearn.estimators.components import TEACHER_COLUMNS, CodeTargets, teacher_codes
 from cerflearn.estimators.encoder import Encoder, EncoderOptions, train_encoder
 from cerflearn.estimators.gamma import resolve_law
 from cerflearn.estimators.input import TrainingData, check_n_jobs, thread_count, varying_inputs
 from cerflearn.estimators.teachers import TEACHERS, is_teacher, make_teacher
-from cerflearn.linalg.moments import CrossMoments, cross_moments_block
+from cerflearn.linalg.moments import CrossMoments
 from cerflearn.spectral import SpectralLaw, law_from_kernel
 
 _LARGEST_REGRESSED = 1e140  # its square times the number of entries is still a number
@@ -188,14 +186,10 @@ def train_codes(
         report=(lambda line: print(f"[{name}] {line}")) if model.verbose else None,
     )
     seed = np.random.SeedSequence(rng.integers(2**63, size=2))
-    encoder = train_encoder(data.X, targets.values, options, seed)
+    if targets.of_inputs:
+        encoder = best_codes(data, targets, options, seed, float(model.alpha))
+    else:
+        encoder = train_encoder(data.X, targets.values, options, seed)
     inverse = bool(model.fit_inverse_transform)
-
-    def compute(start: int, stop: int) -> tuple[Float64Array, Float64Array]:
-        rows = data.dense(start, stop)
-        codes: Any = encoder.codes(rows)
-        return codes, rows if inverse else rows[:, :0]
-
-    engine = make_engine(ComputedSource(compute, data.n_samples), n_threads)
-    moments = engine.map_reduce(cross_moments_block, False)
+    moments = code_moments(encoder, data, n_threads, with_inputs=inverse)
     return encoder.shifted(-moments.left_mean), moments
