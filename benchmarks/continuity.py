@@ -1,11 +1,12 @@
 """Scores of the predictors as rows, budgets and inputs change a little: nothing may jump.
 
-    python benchmarks/continuity.py [--seeds 5]
+    python benchmarks/continuity.py [--seeds 5] [--sets electricity,diamonds]
 
 On development sets with enough rows: 990 and 1,010, 5,950 and 6,050, 19,800 and 20,200 training
 rows; a linear model's budget and twice that; ten columns of noise beside the inputs; inputs
 rescaled by factors from 1e-3 to 1e3. Each line is a mean difference over seeds with its standard
-error. Needs CERF_DATA; writes benchmarks/results/continuity.json. One thread.
+error. Needs CERF_DATA; writes benchmarks/results/continuity.json, in which records of other sets
+stay. One thread.
 """
 
 from __future__ import annotations
@@ -75,18 +76,25 @@ def pairs(name: str) -> dict[str, tuple[Callable[[int], float], Callable[[int], 
     return found
 
 
+def keep(record: dict[str, Any]) -> None:
+    """Write a record, in place of an earlier one of the same dataset and change."""
+    records = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    key = (record["dataset"], record["change"])
+    records = [r for r in records if (r["dataset"], r["change"]) != key]
+    RESULTS.write_text(json.dumps([*records, record], indent=1) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--sets", default=",".join(SETS))
     arguments = parser.parse_args()
-    records = []
     for name in arguments.sets.split(","):
         for what, (first, second) in pairs(name).items():
             values = np.array([(first(seed), second(seed)) for seed in range(arguments.seeds)])
             difference = values[:, 1] - values[:, 0]
             error = float(difference.std(ddof=1) / np.sqrt(len(difference)))
-            records.append(
+            keep(
                 {
                     "dataset": name,
                     "change": what,
@@ -97,7 +105,6 @@ def main() -> None:
                 }
             )
             print(f"{name}, {what}: {difference.mean():+.2f} +- {error:.2f}", flush=True)
-            RESULTS.write_text(json.dumps(records, indent=1) + "\n")
 
 
 if __name__ == "__main__":

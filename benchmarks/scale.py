@@ -113,7 +113,9 @@ class MemoryWatch:
         self._thread.join()
 
     def _watch(self) -> None:
-        while not self._stop.wait(0.02):
+        stopped = False
+        while not stopped:
+            stopped = self._stop.wait(0.02)  # a short fit is read once, at its end
             for process, name in self.processes.items():
                 self.most[name] = max(self.most[name], anonymous(process))
 

@@ -115,8 +115,10 @@ def test_an_error_changes_nothing():
 )
 def test_parameters_that_need_all_rows_are_refused(settings, message):
     model = CERFClassifier(macs=60, **settings)
-    with pytest.raises(ValueError, match=message):
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError, match="has no attribute 'partial_fit'") as caught:
         model.partial_fit(X[:100], LABELS[:100])
+    assert message in str(caught.value.__cause__)
 
 
 def test_a_loaded_model_says_that_it_cannot_go_on(tmp_path):

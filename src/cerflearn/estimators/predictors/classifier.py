@@ -23,7 +23,7 @@ from cerflearn.estimators.predictors.heads import (
     ridge_head_of,
     ridge_scores,
 )
-from cerflearn.estimators.predictors.online import learn_from
+from cerflearn.estimators.predictors.online import if_it_can_learn_on, learn_from
 from cerflearn.estimators.predictors.parameters import PREDICTOR_CONSTRAINTS, PREDICTOR_EFFECTS
 from cerflearn.estimators.predictors.training_rows import distinct_rows, in_memory_if_small
 from cerflearn.estimators.targets import MULTILABEL_HEADS, read_labels
@@ -297,6 +297,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor, ClassPredictions):  # t
         self._fit(X, y, sample_weight, checkpoint, engine)
         return self
 
+    @if_it_can_learn_on  # type: ignore[untyped-decorator]
     def partial_fit(
         self,
         X: MatrixLike,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
 from cerflearn._typing import Float64Array, MatrixLike
 from cerflearn._validation import check_effects, check_parameters
@@ -23,6 +24,40 @@ from cerflearn.estimators.predictors.training_on import (
 )
 from cerflearn.training.policy import KEPT_ROWS, NEW_MASKS_AFTER, RESUMED_RATE
 
+_HEADS_OF_ALL_ROWS = ("ridge", "svm", "svm_ovo")
+
+
+def _needs_all_rows(model: Any) -> str:
+    """Why a network cannot be trained on with these parameters; empty if it can."""
+    if model.learn == "selection":
+        return (
+            "learn='selection' cannot learn from more rows: pass learn='masks', or call fit with "
+            "all rows."
+        )
+    if model.head in _HEADS_OF_ALL_ROWS:
+        return (
+            f"head={model.head!r} is fitted to all rows at once: leave head at its default for "
+            "partial_fit and warm_start, or call fit with all rows."
+        )
+    if isinstance(getattr(model, "class_weight", None), str):
+        return (
+            "class_weight='balanced' needs all rows at once: pass a dict of weights, or "
+            "sample_weight."
+        )
+    return ""
+
+
+def can_learn_on(model: Any) -> bool:
+    """Whether there is ``partial_fit``; ``AttributeError`` with the reason if not."""
+    reason = _needs_all_rows(model)
+    if reason:
+        raise AttributeError(reason)
+    return True
+
+
+if_it_can_learn_on = available_if(can_learn_on)
+"""Decorator of ``partial_fit``."""
+
 
 def learn_from(model: Any, X: MatrixLike, y: Any, sample_weight: Any, classes: Any) -> None:
     """See ``partial_fit``; if an error is raised, nothing has changed."""
@@ -30,7 +65,6 @@ def learn_from(model: Any, X: MatrixLike, y: Any, sample_weight: Any, classes: A
     trial.__dict__ = dict(model.__dict__)
     check_parameters(trial, trial._constraints)
     check_effects(trial, trial._without_effect)
-    _check_can_learn(trial)
     if is_streamed(X):
         if sample_weight is not None:
             raise ValueError(
@@ -139,7 +173,9 @@ def _check_warm_fit(model: Any, y: Any, checkpoint: Any) -> None:
     """Refuse what a fit that begins with the last network cannot do."""
     check_parameters(model, model._constraints)
     check_effects(model, model._without_effect)
-    _check_can_learn(model)
+    reason = _needs_all_rows(model)
+    if reason:
+        raise ValueError(reason)
     if y is None:
         raise ValueError("y is None: fit needs the targets of its rows.")
     if checkpoint is not None:
@@ -159,22 +195,3 @@ def state_to_go_on(model: Any) -> TrainingState:
         )
     assert isinstance(state, TrainingState)
     return state
-
-
-def _check_can_learn(model: Any) -> None:
-    """Refuse parameters with which a network cannot be trained on."""
-    if model.learn == "selection":
-        raise ValueError(
-            "learn='selection' cannot learn from more rows: pass learn='masks', or call fit with "
-            "all rows."
-        )
-    if model.head not in ("logistic", "trained"):
-        raise ValueError(
-            f"head={model.head!r} is fitted to all rows at once: leave head at its default for "
-            "partial_fit and warm_start, or call fit with all rows."
-        )
-    if getattr(model, "class_weight", None) == "balanced":
-        raise ValueError(
-            "class_weight='balanced' needs all rows at once: pass a dict of weights, or "
-            "sample_weight."
-        )

@@ -18,7 +18,7 @@ from cerflearn.estimators.predictors.budgeted import BudgetedPredictor
 from cerflearn.estimators.predictors.fit_place import FitPlace
 from cerflearn.estimators.predictors.fitting import fit_network
 from cerflearn.estimators.predictors.heads import ridge_head_of, ridge_scores
-from cerflearn.estimators.predictors.online import learn_from, state_to_go_on
+from cerflearn.estimators.predictors.online import if_it_can_learn_on, learn_from, state_to_go_on
 from cerflearn.estimators.predictors.parameters import PREDICTOR_CONSTRAINTS, PREDICTOR_EFFECTS
 from cerflearn.estimators.predictors.training_rows import (
     TrainingRows,
@@ -289,6 +289,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         self._fit(X, y, sample_weight, checkpoint, engine)
         return self
 
+    @if_it_can_learn_on  # type: ignore[untyped-decorator]
     def partial_fit(
         self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -299,8 +300,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; or a source of :mod:`cerflearn.blocks`, the path of an ``.npy`` file or a Dask
-            collection, of which each block or partition counts as a call.
+            Rows; or a source, path or Dask collection, of which each block counts as a call.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets. Left out if X is a source with a target.
         sample_weight : array-like of shape (n_samples,), default=None
