@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from dataclasses import asdict, replace
 from os import PathLike
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from scipy.sparse import issparse
@@ -54,6 +54,9 @@ from cerflearn.features.masked import MaskedMap
 from cerflearn.features.tables import TableMap
 from cerflearn.training.task import Targets
 
+PredictorTeacher: TypeAlias = Literal["auto", "labels", "kernel", "boosting"] | BaseEstimator
+"""What ``teacher`` of a predictor may be."""
+
 
 class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Base of predictors whose features and scores together cost at most ``macs``."""
@@ -66,7 +69,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     storage: Literal["float32", "int16", "int8"]
     head: str
     learn: Literal["auto", "masks", "features", "selection"]
-    teacher: Any
+    teacher: PredictorTeacher
     activation: Literal["auto", "cosine", "relu", "table"]
     n_components: int | Literal["auto"]
     gamma: float | Literal["cv", "scale", "median"]
@@ -232,7 +235,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         X = read_data(self, X, reset=False)
         return self.raw_scores(X, thread_count(self.n_jobs, X.shape[0]))
 
-    def raw_scores(self, X: Any, n_threads: int = 1) -> FloatArray:
+    def raw_scores(self, X: MatrixLike, n_threads: int = 1) -> FloatArray:
         """Compute scores of rows without any check but that they are finite.
 
         Parameters
