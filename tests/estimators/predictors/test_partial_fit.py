@@ -179,3 +179,9 @@ def test_a_memory_keeps_each_row_with_equal_probability():
 
 def test_the_rate_is_half_of_that_of_a_fit():
     assert policy.RESUMED_RATE == 0.5
+
+
+@pytest.mark.parametrize("given", [np.array([1, 2]), "yes", None])
+def test_a_warm_start_that_is_no_flag_is_named(given):
+    with pytest.raises(ValueError, match=r"warm_start=.* is not valid"):
+        CERFRegressor(warm_start=given).fit(X, NUMBERS)

@@ -99,6 +99,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         engine: EngineName | None,
     ) -> None:
         """See ``fit``."""
+        self._check_parameters()
         n_jobs = self.n_jobs if engine is None else engine_jobs(engine, X, self.n_jobs)
         X, y = open_rows(X, y, engine)
         if bool(self.warm_start) and "head_intercept_" in self.__dict__:
@@ -128,10 +129,12 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """Return the classes of the first call; None for numbers."""
         return None
 
-    def _begin_fit(self, y: Any) -> np.random.SeedSequence:
-        """Check parameters, delete an earlier fit, and make the seed of all randomness."""
+    def _check_parameters(self) -> None:
         check_parameters(self, self._constraints)
         check_effects(self, self._without_effect)
+
+    def _begin_fit(self, y: Any) -> np.random.SeedSequence:
+        """Delete an earlier fit, and make the seed of all randomness."""
         name = type(self).__name__
         if y is None:
             raise ValueError(f"This {name} requires y to be passed, but the target y is None.")
