@@ -58,6 +58,21 @@ def array(name: str, value: Any) -> Any:
     return change
 
 
+def branch(index: int, *, name: str | None = None, estimator: Any = None) -> Any:
+    """Change of an entry of the parameter ``transformers``; without it if nothing is given."""
+
+    def change(document: Any, _: Any) -> None:
+        given = at(document, "steps.0.estimator")["fields"]["transformers"]
+        if name is None and estimator is None:
+            del given[index]
+        elif name is not None:
+            given[index]["tuple"][0] = name
+        else:
+            given[index]["tuple"][1] = estimator
+
+    return change
+
+
 def drop(name: str) -> Any:
     """Change that leaves a field and its array out."""
 
@@ -147,6 +162,9 @@ CHANGES: list[tuple[str, Any]] = [
     ("encoded", put("steps.0.estimator.branches.0.estimator", "drop")),
     ("encoded", put("steps.0.estimator.branches.1.estimator.categories_", [])),
     ("encoded", put("steps.0.estimator.transformers", [1])),
+    ("frame", branch(1)),
+    ("frame", branch(1, name="cities")),
+    ("frame", branch(1, estimator="drop")),
     (
         "encoded",
         array("model.steps.0.estimator.branches.1.estimator.categories_.0", np.zeros(0)),

@@ -216,6 +216,7 @@ def _check_columns(transformer: Any) -> None:
         raise ValueError("transformers must be a list of names and estimators")
     if transformer.transformer_weights is not None:
         raise ValueError("transformer_weights must be None")
+    _check_unfitted(transformer)
     names = vars(transformer).get("feature_names_in_")
     positions = transformer._transformer_to_input_indices
     for name, part, columns in transformer.transformers_:
@@ -227,6 +228,17 @@ def _check_columns(transformer: Any) -> None:
         _check_given(columns, indices, names, transformer.n_features_in_)
     if output_width(transformer) == 0:
         raise ValueError("there are no output columns")
+
+
+def _check_unfitted(transformer: Any) -> None:
+    """Refuse branches that the parameter does not have: scikit-learn 1.6 looks them up there."""
+    fitted = [(name, part) for name, part, _ in transformer.transformers_ if name != _REMAINDER]
+    given = [(name, part) for name, part, *_ in transformer.transformers]
+    if [name for name, _ in given] != [name for name, _ in fitted]:
+        raise ValueError("transformers and branches have other names")
+    for (name, unfitted), (_, part) in zip(given, fitted, strict=True):
+        if isinstance(unfitted, str) and unfitted == "drop" and not isinstance(part, str):
+            raise ValueError(f"branch {name!r} is dropped in transformers")
 
 
 def _check_given(columns: Any, indices: IntArray, names: Any, n_inputs: int) -> None:
