@@ -47,3 +47,13 @@ def test_docstrings_pass_numpydocs_validation(name):
     ignored = NOT_ASKED if is_method else NOT_ASKED - OF_CLASSES_TOO
     errors = [error for error in validate(name)["errors"] if error[0] not in ignored]
     assert not errors
+
+
+@pytest.mark.parametrize("module", [cerflearn, rivals])
+def test_every_parameter_of_a_constructor_has_a_type(module):
+    public = [getattr(module, name) for name in module.__all__]
+    classes = [c for c in public if inspect.isclass(c) and not issubclass(c, Exception)]
+    assert classes
+    for cls in classes:
+        for parameter in inspect.signature(cls).parameters.values():
+            assert parameter.annotation not in (parameter.empty, "Any"), (cls, parameter)

@@ -12,7 +12,7 @@ from typing import Any
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file to write; refuse a folder, and a folder that does not exist."""
+    """Return the path of a file to write; refuse devices, folders, and a folder that is absent."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(
@@ -20,6 +20,8 @@ def check_target(path: str | os.PathLike[str]) -> Path:
         )
     if target.is_dir():
         raise IsADirectoryError(f"{str(target)!r} is a folder: pass the name of a file.")
+    if target.exists() and not target.is_file():  # putting a file in its place would remove it
+        raise OSError(f"{str(target)!r} is a device or a pipe: pass the name of a file.")
     return target
 
 
@@ -78,9 +80,12 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[DraftFile]:
     Parameters
     ----------
     path : str or path-like
-        The place. An error leaves what was there before, and no other file.
+        The place; of a link, the file that it names. An error leaves what was there before, and no
+        other file.
     """
     target = check_target(path)
+    if target.is_symlink():
+        target = target.resolve()
     with _naming_errors(target):
         draft = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
     file = DraftFile(target, *draft)

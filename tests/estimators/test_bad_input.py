@@ -139,6 +139,22 @@ OWN = [
         {"n_components": 20_000, "selector": "greedy"},
         "50,000 candidate columns are too many for selector='greedy'",
     ),
+    (
+        MaskedCERF,
+        {"selected_fraction": 1e-308},
+        "Change selected_fraction=1e-308, or pass selector='random'.",
+    ),
+    (
+        BlockedCERF,
+        {"n_candidates": 20_000},
+        "Change n_candidates=20000, or pass selector='random'.",
+    ),
+    (
+        MaskedCERF,
+        {"selector": "trained", "gamma": 1e-308},
+        "outputs of teacher='rff' are constant on X: there is nothing to imitate. Pass another "
+        "teacher or a larger gamma",
+    ),
 ]
 
 

@@ -23,6 +23,7 @@ from cerflearn import (
     MaskedCERF,
     RandomFourierFeatures,
     RandomizedKernelPCA,
+    export_c,
     load,
     save,
 )
@@ -265,6 +266,26 @@ def test_when_the_disk_is_full_the_old_file_stays_and_no_other_is_left(path):
     assert found.stdout.startswith("OSError")
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_a_pipe_is_not_replaced_by_a_file(model, tmp_path):
+    pipe = tmp_path / "pipe.h"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="is a device or a pipe"):
+        save(model, pipe)
+    with pytest.raises(OSError, match="is a device or a pipe"):
+        export_c(model, pipe, verify=False)
+    assert pipe.is_fifo()
+    assert [file.name for file in tmp_path.iterdir()] == [pipe.name]
+
+
+def test_the_file_that_a_link_names_is_written(model, path):
+    link = path.with_name("link.cerf")
+    link.symlink_to(path.name)
+    path.write_bytes(b"old")
+    save(model, link)
+    assert link.is_symlink()
+    assert np.array_equal(load(path).frequencies_, model.frequencies_)
 
 
 def test_a_new_file_has_the_usual_mode(path):

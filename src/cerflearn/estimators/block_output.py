@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from functools import partial, wraps
 from itertools import chain
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ class BlockTransforms:
     def _transform_rows(self, X: Any) -> FloatArray:
         """Compute the outputs of checked rows in memory."""
 
-    def transform_to(self, X: MatrixLike, path: Any) -> Path:
+    def transform_to(self, X: MatrixLike, path: str | PathLike[str]) -> Path:
         """Write the output of ``transform`` to an ``.npy`` or parquet file, block by block.
 
         Parameters

@@ -138,10 +138,10 @@ def teacher_codes(
         Of all rows.
     """
     found = leading_components(made.rows, n_samples, n_codes, n_threads)
-    if not found.total_variance > 0.0:
+    if not found.total_variance > 0.0 or not np.ptp(found.values, axis=0).any():
         raise ValueError(
             f"The outputs of teacher={teacher!r} are constant on X: there is nothing to imitate. "
-            "Pass another teacher, or scale X."
+            "Pass another teacher or a larger gamma, or scale X."
         )
     return found
 

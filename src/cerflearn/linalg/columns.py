@@ -91,6 +91,8 @@ def _fit_column(
         values = task.targets[samples[mine], column]
         grams[fold], cross[fold] = codes.T @ codes, codes.T @ values
         energies[fold], counts[fold] = values @ values, len(values)
+    if not energies.any():  # a constant column: all that is known of it is its mean
+        return np.zeros((len(task.alphas), n_codes + 1)), np.zeros(len(task.alphas)), energies.sum()
     weights = _solve(grams.sum(axis=0), cross.sum(axis=0), counts.sum(), task.alphas)
     errors = np.zeros(len(task.alphas))
     for fold in range(N_FOLDS):
@@ -117,5 +119,6 @@ def _solve(
     for index, alpha in enumerate(alphas):
         ridge = np.full(len(cross), max(alpha, _LEAST_ALPHA) * count)
         ridge[-1] = _LEAST_ALPHA * count
-        weights[index] = cho_solve(cho_factor(gram + np.diag(ridge), lower=True), cross)
+        factor = cho_factor(gram + np.diag(ridge), lower=True, check_finite=False)
+        weights[index] = cho_solve(factor, cross, check_finite=False)
     return weights

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
 from cerflearn import KernelImputer, MaskedFourierFeatures, RandomFourierFeatures, cost
+from cerflearn.estimators.applications import imputation
 
 
 def holes(rows, share, seed):
@@ -323,3 +325,23 @@ def test_satellite_bands_are_completed_better_than_by_linear_regression():
     ours = normalised_error(found, wanted, mask, means)
     assert ours < 0.06
     assert ours < normalised_error(linear, wanted, mask, means)
+
+
+def test_few_rows_of_many_columns_are_completed_as_by_pairs_of_columns(monkeypatch):
+    rows = low_rank(14, 0)
+    rows = np.hstack([rows] * (1 + 300 // rows.shape[1]))
+    given, _ = holes(rows, 0.2, 1)
+    found = KernelImputer(max_iter=2, random_state=0).fit(rows)
+    monkeypatch.setattr(imputation, "_FEWER_ROWS", 0.0)
+    wanted = KernelImputer(max_iter=2, random_state=0).fit(rows)
+    assert len(found.errors_) == len(wanted.errors_) > 0
+    np.testing.assert_allclose(found.transform(given), wanted.transform(given), rtol=1e-8)
+    np.testing.assert_array_equal(found.alphas_, wanted.alphas_)
+
+
+def test_work_for_few_rows_grows_with_the_columns_alone():
+    rows = np.zeros((10, 12_000))  # a matrix of all pairs of columns has 1 GiB
+    rows[:, 7], rows[:, 9] = np.arange(10), np.arange(10)[::-1]
+    begin = process_time()
+    assert np.isfinite(KernelImputer(max_iter=1, random_state=0).fit_transform(rows)).all()
+    assert process_time() - begin < 20.0

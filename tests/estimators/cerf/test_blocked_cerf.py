@@ -267,7 +267,7 @@ BAD = [
     ({"unit": "row"}, "unit='row' is not valid: it must be 'block' or 'output'."),
     (
         {"spread": 0.0},
-        "spread=0.0 is not valid: it must be a positive number of at most 1e100, or None.",
+        "spread=0.0 is not valid: it must be a positive number of at most 1e10, or None.",
     ),
     ({"scale_spread": -1.0}, "scale_spread=-1.0 is not valid: it must be a number from 0 to 10."),
     ({"share": "signs"}, "share='signs' is not valid: it must be a tuple of none, some or all of"),

@@ -166,6 +166,18 @@ def test_flat_keywords_go_to_the_selector_that_knows_them():
 
 
 @pytest.mark.parametrize("estimator", MAPS)
+@pytest.mark.parametrize(
+    ("name", "value"), [("noise_std", 1e-308), ("noise_std", 1e308), ("scale", 1e308)]
+)
+def test_scales_whose_squares_are_no_numbers_are_refused(estimator, name, value):
+    selector = CVEM(**{name: value})
+    with pytest.raises(
+        ValueError, match=rf"{name}=.* is not valid: it must be a number from 1e-50"
+    ):
+        estimator(selector=selector).fit(X)
+
+
+@pytest.mark.parametrize("estimator", MAPS)
 @pytest.mark.parametrize("max_stages", [10**9, 10**20])
 def test_stages_without_end_are_refused(estimator, max_stages):
     message = f"max_stages={max_stages} is not valid: it must be a positive integer of at most 10,0"

@@ -121,6 +121,13 @@ def test_parameters_that_need_all_rows_are_refused(settings, message):
     assert message in str(caught.value.__cause__)
 
 
+def test_parameters_that_are_arrays_are_named():
+    model = CERFRegressor(macs=60, head=np.array(["ridge", "trained"]))
+    assert hasattr(model, "partial_fit")
+    with pytest.raises(ValueError, match="head="):
+        model.partial_fit(X[:100], NUMBERS[:100])
+
+
 def test_a_loaded_model_says_that_it_cannot_go_on(tmp_path):
     model = CERFClassifier(**QUICK).fit(X[:400], LABELS[:400])
     save(model, tmp_path / "model.cerf")
@@ -179,3 +186,9 @@ def test_a_memory_keeps_each_row_with_equal_probability():
 
 def test_the_rate_is_half_of_that_of_a_fit():
     assert policy.RESUMED_RATE == 0.5
+
+
+@pytest.mark.parametrize("given", [np.array([1, 2]), "yes", None])
+def test_a_warm_start_that_is_no_flag_is_named(given):
+    with pytest.raises(ValueError, match=r"warm_start=.* is not valid"):
+        CERFRegressor(warm_start=given).fit(X, NUMBERS)

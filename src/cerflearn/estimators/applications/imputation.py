@@ -19,7 +19,7 @@ from cerflearn.estimators.cost import counted_cost
 from cerflearn.features.cost import Cost, stored_cost
 from cerflearn.linalg.columns import ColumnFits, HiddenColumns, fit_columns
 from cerflearn.linalg.moments import cross_moments_block
-from cerflearn.linalg.principal import principal_axes
+from cerflearn.linalg.principal import principal_axes, principal_axes_of_rows
 
 IMPUTER_ALPHAS = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
 """Penalties that ``alpha="auto"`` tries."""
@@ -30,6 +30,7 @@ FARTHEST = 5.0
 _ROUNDING_SPREAD = 1e-12  # a spread of this share of the mean is rounding
 _LEAST_SPREAD = float(np.sqrt(np.finfo(np.float64).tiny))  # its square has all its digits
 _IMPUTER_CODES = 100
+_FEWER_ROWS = 0.25  # of the inputs of the codes: pairs of rows are 16 times fewer
 _BLOCK_COLUMNS = 8  # columns of one piece of work
 
 
@@ -274,24 +275,33 @@ def _train_stage(
 def _encoder(
     feature_map: Any, scale: float, rows: Float64Array, options: StageOptions
 ) -> tuple[Float64Array, Float64Array]:
-    """Components (n_codes, n_inputs), scaled to codes of unit mean variance, and their mean."""
+    """Components (n_codes, n_inputs), scaled to codes of unit mean variance, and their mean.
+
+    From products of all pairs of inputs; or of rows, where these are far fewer.
+    """
 
     def compute(start: int, stop: int) -> tuple[Float64Array, Float64Array]:
         return stage_inputs(feature_map, scale, rows[start:stop]), np.empty((stop - start, 0))
 
-    engine = make_engine(ComputedSource(compute, len(rows)), options.n_threads)
-    moments = engine.map_reduce(cross_moments_block, False)
-    n_codes = min(options.n_components, len(moments.left_mean))
+    n_inputs = compute(0, 1)[0].shape[1]
+    n_codes = min(options.n_components, n_inputs)
     if n_codes < options.n_components and not options.may_be_fewer:
         raise invalid(
             "n_components",
             options.n_components,
             f"at most {n_codes}, the outputs of feature_map and the inputs of the linear part",
         )
-    axes = principal_axes(moments.left_scatter, n_codes)
+    if n_codes <= len(rows) < _FEWER_ROWS * n_inputs:
+        inputs, _ = compute(0, len(rows))
+        mean = inputs.mean(axis=0)
+        axes = principal_axes_of_rows(inputs - mean, n_codes)
+    else:
+        engine = make_engine(ComputedSource(compute, len(rows)), options.n_threads)
+        moments = engine.map_reduce(cross_moments_block, False)
+        mean, axes = moments.left_mean, principal_axes(moments.left_scatter, n_codes)
     variance = float(axes.energies.mean()) / len(rows)
     components = axes.components / np.sqrt(variance) if variance > 0.0 else axes.components
-    return components, components @ moments.left_mean
+    return components, components @ mean
 
 
 def _regress(task: HiddenColumns, n_threads: int) -> ColumnFits:

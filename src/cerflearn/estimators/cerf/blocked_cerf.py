@@ -31,7 +31,7 @@ from cerflearn.spectral import Gaussian, Product, SpectralLaw
 _BLOCK_CONSTRAINTS: dict[str, Constraint] = {
     "share": SHARE,
     "spread": Number(
-        "a positive number of at most 1e100, or None", above=0.0, at_most=1e100, also=(None,)
+        "a positive number of at most 1e10, or None", above=0.0, at_most=1e10, also=(None,)
     ),
     "scale_spread": Number("a number from 0 to 10", at_least=0.0, at_most=10.0),
     "mask_density": Number(

@@ -27,6 +27,9 @@ from cerflearn.learning.state import CVEMProgress, Stage, VariationalState
 from cerflearn.learning.stochastic import CVEMStream, start_cvem_stream, update_cvem_stream
 
 _POSITIVE = "a positive number or None"
+_LIKELIHOOD_SCALE = Number(  # whose square, and the ratio of two of them, is a number
+    "a number from 1e-50 to 1e50, or None", at_least=1e-50, at_most=1e50, also=(None,)
+)
 
 
 class CVEM(StreamSelector):
@@ -121,8 +124,8 @@ class CVEM(StreamSelector):
             "solver": OneOf(("procrustes", "admm")),
             "e_step": OneOf(("orthogonal", "literal")),
             "prior_concentration": Number(_POSITIVE, above=0.0, also=(None,)),
-            "noise_std": Number(_POSITIVE, above=0.0, also=(None,)),
-            "scale": Number(_POSITIVE, above=0.0, also=(None,)),
+            "noise_std": _LIKELIHOOD_SCALE,
+            "scale": _LIKELIHOOD_SCALE,
             "initial_proba": Number("a number above 0 and below 1", above=0.0, below=1.0),
             "spectral_penalty": Number(
                 "'adaptive', or a number from 0 to below 1: from 1 on the rotation is zero",

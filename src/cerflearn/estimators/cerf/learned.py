@@ -362,11 +362,12 @@ class LearnedFeatureMap(CallbackSupport, RandomFeatureMap):  # type: ignore[misc
         """Refuse more candidate columns than can be learned from."""
         if asked > MOST_CANDIDATES:
             over = "More than " if or_more or asked > _MOST_COUNTED else ""
+            names = ("n_components", "macs", "n_candidates", "selected_fraction")
+            given = [f"{n}={getattr(self, n)}" for n in names if getattr(self, n) is not None]
             raise ValueError(
                 f"{over}{min(asked, _MOST_COUNTED):,.0f} candidate columns are too many for "
                 f"selector={self.selector!r}, which needs matrices of as many rows and columns: at "
-                f"most {MOST_CANDIDATES:,}. Ask for fewer outputs or candidates, or pass "
-                "selector='random'."
+                f"most {MOST_CANDIDATES:,}. Change {' or '.join(given)}, or pass selector='random'."
             )
 
     def _check_parameters(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from dataclasses import asdict, replace
 from os import PathLike
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from scipy.sparse import issparse
@@ -54,6 +54,9 @@ from cerflearn.features.masked import MaskedMap
 from cerflearn.features.tables import TableMap
 from cerflearn.training.task import Targets
 
+PredictorTeacher: TypeAlias = Literal["auto", "labels", "kernel", "boosting"] | BaseEstimator
+"""What ``teacher`` of a predictor may be."""
+
 
 class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Base of predictors whose features and scores together cost at most ``macs``."""
@@ -66,7 +69,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     storage: Literal["float32", "int16", "int8"]
     head: str
     learn: Literal["auto", "masks", "features", "selection"]
-    teacher: Any
+    teacher: PredictorTeacher
     activation: Literal["auto", "cosine", "relu", "table"]
     n_components: int | Literal["auto"]
     gamma: float | Literal["cv", "scale", "median"]
@@ -96,6 +99,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         engine: EngineName | None,
     ) -> None:
         """See ``fit``."""
+        self._check_parameters()
         n_jobs = self.n_jobs if engine is None else engine_jobs(engine, X, self.n_jobs)
         X, y = open_rows(X, y, engine)
         if bool(self.warm_start) and "head_intercept_" in self.__dict__:
@@ -125,10 +129,12 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """Return the classes of the first call; None for numbers."""
         return None
 
-    def _begin_fit(self, y: Any) -> np.random.SeedSequence:
-        """Check parameters, delete an earlier fit, and make the seed of all randomness."""
+    def _check_parameters(self) -> None:
         check_parameters(self, self._constraints)
         check_effects(self, self._without_effect)
+
+    def _begin_fit(self, y: Any) -> np.random.SeedSequence:
+        """Delete an earlier fit, and make the seed of all randomness."""
         name = type(self).__name__
         if y is None:
             raise ValueError(f"This {name} requires y to be passed, but the target y is None.")
@@ -232,7 +238,7 @@ class BudgetedPredictor(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         X = read_data(self, X, reset=False)
         return self.raw_scores(X, thread_count(self.n_jobs, X.shape[0]))
 
-    def raw_scores(self, X: Any, n_threads: int = 1) -> FloatArray:
+    def raw_scores(self, X: MatrixLike, n_threads: int = 1) -> FloatArray:
         """Compute scores of rows without any check but that they are finite.
 
         Parameters

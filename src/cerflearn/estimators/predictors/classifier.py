@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from cerflearn._typing import Float64Array, FloatArray, IntArray, MatrixLike, RandomStateLike
 from cerflearn._validation import Constraint, NoEffect, OneOf
 from cerflearn.estimators.engine_choice import EngineName
-from cerflearn.estimators.predictors.budgeted import BudgetedPredictor
+from cerflearn.estimators.predictors.budgeted import BudgetedPredictor, PredictorTeacher
 from cerflearn.estimators.predictors.class_predictions import ClassPredictions
 from cerflearn.estimators.predictors.fit_place import FitPlace
 from cerflearn.estimators.predictors.fitted_network import FittedNetwork
@@ -218,7 +218,7 @@ class CERFClassifier(ClassifierMixin, BudgetedPredictor, ClassPredictions):  # t
         storage: Literal["float32", "int16", "int8"] = "float32",
         head: Literal["logistic", "ridge", "svm", "svm_ovo"] = "logistic",
         learn: Literal["auto", "masks", "features", "selection"] = "auto",
-        teacher: Any = "auto",
+        teacher: PredictorTeacher = "auto",
         activation: Literal["auto", "cosine", "relu", "table"] = "auto",
         n_components: int | Literal["auto"] = "auto",
         gamma: float | Literal["cv", "scale", "median"] = "cv",

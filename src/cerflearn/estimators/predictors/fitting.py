@@ -131,17 +131,26 @@ def make_budget(model: Any, n_features: int, n_scores: int) -> Budget:
     if macs < least and model.macs is None:
         budget = replace(budget, macs=least)
     elif macs < least:
-        scores = "score" if n_scores == 1 else f"{n_scores} scores"
-        raise ValueError(
-            f"macs={model.macs} is not valid: one feature with its {scores} costs {least} MACs, "
-            f"the smallest possible budget. Pass macs={least} or more."
-        )
+        raise _too_small(budget, least)
     n_components = _given_components(model)
     if n_components is not None:
         _check_n_components(model, n_components, budget, n_features)
     if model.max_bytes is None:
         return budget
     return _with_bytes(model, budget, n_features)
+
+
+def _too_small(budget: Budget, least: int) -> ValueError:
+    """Error of a budget below the smallest network."""
+    scores = "score" if budget.n_scores == 1 else f"{budget.n_scores} scores"
+    smallest, fewer = f"one feature with its {scores} costs", ""
+    if budget.features_per_mask > 1:
+        smallest = f"features_per_mask={budget.features_per_mask} features, each with its {scores},"
+        smallest, fewer = f"{smallest} cost", ", or a smaller features_per_mask"
+    return ValueError(
+        f"macs={budget.macs} is not valid: {smallest} {least} MACs, the smallest possible budget. "
+        f"Pass macs={least} or more{fewer}."
+    )
 
 
 def _image_shape(model: Any, n_features: int) -> tuple[int, int, int] | None:

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from cerflearn._typing import Float64Array, MatrixLike
-from cerflearn._validation import check_effects, check_parameters
 from cerflearn.engine.engines import one_thread_blas
 from cerflearn.estimators.block_output import mini_batches
 from cerflearn.estimators.input import is_streamed, read_data, read_weights
@@ -29,12 +28,12 @@ _HEADS_OF_ALL_ROWS = ("ridge", "svm", "svm_ovo")
 
 def _needs_all_rows(model: Any) -> str:
     """Why a network cannot be trained on with these parameters; empty if it can."""
-    if model.learn == "selection":
+    if isinstance(model.learn, str) and model.learn == "selection":
         return (
             "learn='selection' cannot learn from more rows: pass learn='masks', or call fit with "
             "all rows."
         )
-    if model.head in _HEADS_OF_ALL_ROWS:
+    if isinstance(model.head, str) and model.head in _HEADS_OF_ALL_ROWS:
         return (
             f"head={model.head!r} is fitted to all rows at once: leave head at its default for "
             "partial_fit and warm_start, or call fit with all rows."
@@ -63,8 +62,7 @@ def learn_from(model: Any, X: MatrixLike, y: Any, sample_weight: Any, classes: A
     """See ``partial_fit``; if an error is raised, nothing has changed."""
     trial: Any = object.__new__(type(model))  # with the kept rows, which pickles leave out
     trial.__dict__ = dict(model.__dict__)
-    check_parameters(trial, trial._constraints)
-    check_effects(trial, trial._without_effect)
+    trial._check_parameters()
     if is_streamed(X):
         if sample_weight is not None:
             raise ValueError(
@@ -171,8 +169,6 @@ def fit_warm(model: Any, X: Any, y: Any, sample_weight: Any, checkpoint: Any) ->
 
 def _check_warm_fit(model: Any, y: Any, checkpoint: Any) -> None:
     """Refuse what a fit that begins with the last network cannot do."""
-    check_parameters(model, model._constraints)
-    check_effects(model, model._without_effect)
     reason = _needs_all_rows(model)
     if reason:
         raise ValueError(reason)

@@ -14,7 +14,7 @@ from cerflearn._typing import Float64Array, FloatArray, IntArray, MatrixLike, Ra
 from cerflearn._validation import Constraint, NoEffect, OneOf
 from cerflearn.estimators.block_output import in_blocks
 from cerflearn.estimators.engine_choice import EngineName
-from cerflearn.estimators.predictors.budgeted import BudgetedPredictor
+from cerflearn.estimators.predictors.budgeted import BudgetedPredictor, PredictorTeacher
 from cerflearn.estimators.predictors.fit_place import FitPlace
 from cerflearn.estimators.predictors.fitting import fit_network
 from cerflearn.estimators.predictors.heads import ridge_head_of, ridge_scores
@@ -219,7 +219,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         storage: Literal["float32", "int16", "int8"] = "float32",
         head: Literal["trained", "ridge"] = "trained",
         learn: Literal["auto", "masks", "features", "selection"] = "auto",
-        teacher: Any = "auto",
+        teacher: PredictorTeacher = "auto",
         activation: Literal["auto", "cosine", "relu", "table"] = "auto",
         n_components: int | Literal["auto"] = "auto",
         gamma: float | Literal["cv", "scale", "median"] = "cv",
@@ -374,7 +374,7 @@ class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
         scores = self._scores(X)
         return scores if self.outputs_2d_ else scores.ravel()
 
-    def raw_scores(self, X: Any, n_threads: int = 1) -> FloatArray:
+    def raw_scores(self, X: MatrixLike, n_threads: int = 1) -> FloatArray:
         """Compute predictions of rows without any check but that they are finite.
 
         Parameters

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from cerflearn._atomic import write_atomically
+from cerflearn._typing import MatrixLike
 from cerflearn.estimators.cost import counted_cost
 from cerflearn.export.onnx.onnx_nodes import PHASE_FORMS, PhaseForm
 from cerflearn.export.onnx.onnx_rows import InputRows, chooses_by_name, drawn_rows, given_rows
@@ -93,7 +94,7 @@ def export_onnx(
     estimator: BaseEstimator,
     path: str | os.PathLike[str],
     *,
-    X: Any = None,
+    X: MatrixLike | None = None,
     dtype: Literal["float32", "float64"] = "float32",
     verify: bool = True,
     zipmap: bool = False,
