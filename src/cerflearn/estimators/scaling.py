@@ -242,4 +242,5 @@ def _robust_scale(X: Any, scale: Float64Array) -> Float64Array:
         part = slice(start, start + width)
         low, high = np.percentile(to_dense(rows[:, part]), [25.0, 75.0], axis=0)
         quartiles[part] = (high - low) / policy.NORMAL_QUARTILES
-    return np.where(quartiles > 0.0, np.clip(quartiles, scale / 20.0, scale), scale)
+    least = scale / policy.MOST_ROBUST_FACTOR
+    return np.where(quartiles > 0.0, np.clip(quartiles, least, scale), scale)

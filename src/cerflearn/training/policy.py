@@ -282,6 +282,10 @@ QUARTILE_ROWS, SORTED_ENTRIES, NORMAL_QUARTILES = 10_000, 2**22, 1.349
 """Evenly spaced rows over which quartiles of inputs are measured, which then err by 1 %; numbers
 that are sorted at once; distance of the quartiles of a normal variable of deviation one."""
 
+MOST_ROBUST_FACTOR = 20.0
+"""Times as large as scaled by their deviations, at most, inputs are that are scaled by quartiles:
+where most values are nearly equal, few others must not be huge."""
+
 LARGEST_INPUT, LARGEST_START_GAMMA = 1e15, 1e65
 """Inputs as they are, and kernel coefficients, at most: squares and frequencies of single precision
 must not overflow."""
