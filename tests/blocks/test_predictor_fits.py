@@ -15,6 +15,7 @@ from cerflearn import CERFClassifier, CERFRegressor
 from cerflearn.blocks import from_blocks, from_npy, from_parquet
 from cerflearn.estimators.predictors import training_rows
 from cerflearn.estimators.targets import read_labels
+from cerflearn.training import policy
 
 N_ROWS = 40_000
 RNG = np.random.default_rng(0)
@@ -94,7 +95,7 @@ def test_text_labels_and_weights_of_rows_that_are_not_in_memory(tmp_path):
 
 @pytest.mark.parametrize("teacher", ["labels", "kernel"])
 def test_sparse_rows_are_never_made_dense_as_a_whole(monkeypatch, teacher):
-    monkeypatch.setattr(training_rows, "_DENSE_ENTRIES", 0)
+    monkeypatch.setattr(policy, "DENSE_ENTRIES", 0)
     sparse = csr_matrix(random_array((1100, 100), density=0.05, rng=RNG))
     y = np.asarray(sparse[:, :20].sum(axis=1)).ravel() > 0.5
     model = CERFClassifier(macs=60, effort=0.02, random_state=0, teacher=teacher)

@@ -15,7 +15,7 @@ from cerflearn.training.deployed import (
     first_bins,
     fit_tables,
 )
-from cerflearn.training.network import TABLE_END
+from cerflearn.training.policy import TABLE_END
 from cerflearn.training.settings import SettingsRequest, TrainingSettings
 from cerflearn.training.start import set_moments
 from cerflearn.training.trials import HeldOutResult, choose_bins, fewest_bins

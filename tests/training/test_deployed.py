@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cerflearn.training.deployed import deploy, tabulate
-from cerflearn.training.network import TABLE_END
+from cerflearn.training.policy import TABLE_END
 from cerflearn.training.start import set_moments
 from training_samples import make_network, random_network
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cerflearn.training import distillation
+from cerflearn.training import distillation, policy
 from cerflearn.training.distillation import (
     distilled_problem,
     fit_kernel_teacher,
@@ -132,7 +132,7 @@ def test_the_teacher_is_kernel_ridge_regression():
 
 
 def test_a_teacher_of_many_rows_is_fitted_to_evenly_spaced_ones(monkeypatch):
-    monkeypatch.setattr(distillation, "KERNEL_ROWS", 50)
+    monkeypatch.setattr(policy, "KERNEL_ROWS", 50)
     task = make_task(n_samples=400)
     seen = []
 

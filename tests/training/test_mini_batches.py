@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from cerflearn.training import mini_batches, policy, task
+from cerflearn.training import policy
 from cerflearn.training.inputs import ScaledRows, multiplied
-from cerflearn.training.mini_batches import SHUFFLED_BLOCKS, MiniBatches
+from cerflearn.training.mini_batches import MiniBatches
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.stored_rows import store_rows
 from cerflearn.training.task import OneHotRows, Problem, problem_of
@@ -17,8 +17,7 @@ from training_samples import make_task
 
 
 def short_blocks(monkeypatch):
-    for module in (mini_batches, task):
-        monkeypatch.setattr(module, "GRID_ROWS", 16)
+    monkeypatch.setattr(policy, "GRID_ROWS", 16)
     monkeypatch.setattr(policy, "BATCH_SIZE", 8)
 
 
@@ -58,7 +57,7 @@ def test_many_rows_are_shuffled_a_few_blocks_at_a_time(monkeypatch):
     n_rows = 16 * 9
     order = batches_of_rows(n_rows, 8, n_rows // 8, np.random.default_rng(0)).ravel()
     assert sorted(order) == list(range(n_rows))
-    span = 16 * SHUFFLED_BLOCKS
+    span = 16 * policy.SHUFFLED_BLOCKS
     blocks = [set(order[first : first + span] // 16) for first in range(0, n_rows, span)]
     # Each part has whole blocks of its own, in random order, with mixed rows.
     assert [len(part) for part in blocks] == [4, 4, 1]

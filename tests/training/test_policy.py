@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -255,3 +257,32 @@ def test_settings_are_told_in_words():
         assert word in text
     assert "start 2" in text
     assert "(" not in str(TrainingSettings("relu", 8, 1e-3))
+
+
+def numbers_of_modules(folder):
+    """Names in capitals that modules of a folder set to something with a number in it."""
+    for path in sorted(folder.glob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.Assign) and any(
+                isinstance(part, ast.Constant) and type(part.value) in (int, float)
+                for part in ast.walk(node.value)
+            ):
+                names = {part.id for target in node.targets for part in ast.walk(target)
+                         if isinstance(part, ast.Name)}  # fmt: skip
+                yield from ((path.stem, name) for name in names if name.isupper())
+
+
+def test_every_constant_of_training_is_in_the_policy():
+    package = Path(policy.__file__).parents[1]
+    found = {*numbers_of_modules(package / "training")}
+    assert {name for module, name in found if module != "policy"} == {"_DRAWS_OF_BRACKET"}
+    # Of the predictors: what parameters may be, and how many inputs a report lists.
+    others = {*numbers_of_modules(package / "estimators" / "predictors")}
+    assert {module for module, _ in others} <= {"parameters", "report"}
+
+
+def test_every_constant_of_the_policy_says_what_it_is():
+    body = ast.parse(Path(policy.__file__).read_text()).body
+    for node, following in zip(body, [*body[1:], None], strict=True):
+        if isinstance(node, ast.Assign):
+            assert isinstance(following, ast.Expr), ast.unparse(node)

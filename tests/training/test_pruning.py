@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cerflearn.training.network import TABLE_END
+from cerflearn.training.policy import TABLE_END
 from cerflearn.training.pruning import (
     Budget,
     entry_importances,

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from cerflearn.training import policy, search
+from cerflearn.training.search import Search
+from cerflearn.training.search_options import SearchOptions
 from cerflearn.training.settings import SettingsRequest
 from cerflearn.training.task import scaled_inputs
 from training_samples import (
@@ -46,6 +48,23 @@ def test_held_out_rows_are_never_trained_on(trainings, monkeypatch):
     # The folds' held-out rows have nothing in common.
     final = [everything - network.trained_on for network in scored[-1][1]]
     assert sum(map(len, final)) == len(frozenset().union(*final))
+
+
+@pytest.mark.parametrize(("n_rare", "n_rows"), [(2, 62), (3, 63), (3, 60), (2, 400), (1, 61)])
+def test_the_rows_that_all_rounds_see_have_those_of_a_rare_class(n_rare, n_rows):
+    task = make_task("binary", n_rows)
+    task.targets[:] = 0.0
+    task.targets[: 7 * n_rare : 7] = 1.0
+    task = replace(task, strata=task.targets[:, 0].astype(np.int64))
+    for seed in range(4):
+        folds = Search(task, SearchOptions(SettingsRequest()), np.random.SeedSequence(seed))._folds
+        assert len(folds) == 3
+        if n_rare > 1:
+            assert folds[0].test.targets.sum() == 1.0
+            assert folds[0].train.targets.sum() == n_rare - 1
+        # One row alone is held out or trained on: the order of the parts stays.
+        held_out = [set(map(tuple, fold.test.X)) for fold in folds]
+        assert not set.intersection(*held_out)
 
 
 @pytest.mark.parametrize("scaling", ["column", "common"])

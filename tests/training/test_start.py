@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cerflearn.training.network import TABLE_END
+from cerflearn.training.policy import TABLE_END
 from cerflearn.training.pruning import Budget
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.start import draw_network, set_moments

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cerflearn.training import task as task_module
-from cerflearn.training.task import hash_of_rows, parts_of_rows, problem_of
+from cerflearn.training import policy
+from cerflearn.training.task import fullest_parts, hash_of_rows, parts_of_rows, problem_of
 from training_samples import make_task
 
 
@@ -51,7 +51,7 @@ def test_parts_are_balanced_over_all_rows_and_each_stratum(counts, n_parts, seed
 
 
 def test_parts_of_a_block_do_not_depend_on_later_rows(monkeypatch):
-    monkeypatch.setattr(task_module, "GRID_ROWS", 64)
+    monkeypatch.setattr(policy, "GRID_ROWS", 64)
     strata = np.random.default_rng(0).integers(3, size=200)
     parts = parts_of_rows(strata, 4, 9)
     np.testing.assert_array_equal(parts_of_rows(strata[:128], 4, 9), parts[:128])
@@ -108,3 +108,12 @@ def test_weights_of_a_problem_have_mean_one():
     assert problem.loss == "logistic"
     arrays = problem.X, problem.targets, problem.weights
     assert {array.dtype for array in arrays} == {np.dtype(np.float32)}
+
+
+def test_parts_with_rows_of_the_most_strata_come_first():
+    strata = np.array([0, 0, 0, 0, 1, 1, 2])
+    # The row of stratum 2 is alone: nothing is learned where it is held out.
+    assert fullest_parts(strata, np.array([0, 1, 2, 0, 2, 1, 0]), 3).tolist() == [1, 2, 0]
+    assert fullest_parts(strata, np.array([0, 1, 2, 0, 2, 0, 1]), 3).tolist() == [0, 2, 1]
+    alone = np.arange(4)
+    assert fullest_parts(alone, alone, 4).tolist() == [0, 1, 2, 3]

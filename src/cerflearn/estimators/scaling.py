@@ -15,14 +15,11 @@ from cerflearn.estimators.streamed_rows import StreamedRows
 from cerflearn.features.masked import MaskedMap
 from cerflearn.features.tables import TableMap
 from cerflearn.linalg.row_slices import row_slices
+from cerflearn.training import policy
 from cerflearn.training.deployed import FeatureNetwork
 from cerflearn.training.inputs import Inputs, ScaledRows, sampled_rows
 from cerflearn.training.network import Float32Array
 from cerflearn.training.stored_rows import store_rows
-
-_SORTED_ENTRIES = 2**22  # whose quartiles are found at once
-_QUARTILE_ROWS = 10_000  # evenly spaced, over which quartiles are measured
-_NORMAL_QUARTILES = 1.349  # distance of the quartiles of a normal variable of deviation one
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,12 +234,13 @@ def scale_inputs(X: Any, weights: Float64Array, *, by_column: bool) -> InputScal
 def _robust_scale(X: Any, scale: Float64Array) -> Float64Array:
     """Distance of the quartiles over that of a normal variable, see :class:`InputScaling`."""
     n_rows, n_features = X.shape
-    numbers = sampled_rows(n_rows, _QUARTILE_ROWS)
+    numbers = sampled_rows(n_rows, policy.QUARTILE_ROWS)
     rows = X[numbers]
     rows = rows.tocsc() if issparse(rows) else rows
-    quartiles, width = np.empty(n_features), max(1, _SORTED_ENTRIES // len(numbers))
+    quartiles, width = np.empty(n_features), max(1, policy.SORTED_ENTRIES // len(numbers))
     for start in range(0, n_features, width):
         part = slice(start, start + width)
         low, high = np.percentile(to_dense(rows[:, part]), [25.0, 75.0], axis=0)
-        quartiles[part] = (high - low) / _NORMAL_QUARTILES
-    return np.where(quartiles > 0.0, np.clip(quartiles, scale / 20.0, scale), scale)
+        quartiles[part] = (high - low) / policy.NORMAL_QUARTILES
+    least = scale / policy.MOST_ROBUST_FACTOR
+    return np.where(quartiles > 0.0, np.clip(quartiles, least, scale), scale)

@@ -121,7 +121,7 @@ def neighbours(setting: TrainingSettings, request: SettingsRequest) -> list[Trai
     if request.gamma is None and setting.n_components > 0:
         found += [replace(setting, scaling=scaling) for scaling in ("common", "robust")]
         if setting.activation == "cosine":
-            found.append(replace(setting, frequency_scale=2.0))
+            found.append(replace(setting, frequency_scale=policy.HIGHER_FREQUENCIES))
         if setting.activation == "table":
             found.append(replace(setting, n_knots=2 * setting.n_knots - 1))
     if setting.n_bins is not None:

@@ -23,7 +23,7 @@ from cerflearn._typing import BoolArray, Float64Array, FloatArray, IntArray
 from cerflearn.linalg.row_slices import row_slices
 from cerflearn.training import policy
 from cerflearn.training.inputs import Inputs
-from cerflearn.training.network import TABLE_END, Activation, TrainableNetwork
+from cerflearn.training.network import Activation, TrainableNetwork
 from cerflearn.training.scores import LOSSES
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.task import Task, scaled_inputs
@@ -122,7 +122,7 @@ def deploy(network: TrainableNetwork, n_bins: int) -> FeatureNetwork:
     """
     n_features, n_scores, K = network.n_features, network.n_scores, network.n_components
     _, scales, offsets, heads, direct, bias = (part.astype(np.float64) for part in network.parts())
-    inverse = 1.0 / np.sqrt(network.variances.astype(np.float64) + 1e-8)
+    inverse = 1.0 / np.sqrt(network.variances.astype(np.float64) + policy.LEAST_VARIANCE)
     weights = network.weight_matrix().toarray().astype(np.float64)
     mask = np.zeros((n_features, K), dtype=np.bool_)
     mask[network.inputs, network.features_of_entries()] = True
@@ -133,8 +133,8 @@ def deploy(network: TrainableNetwork, n_bins: int) -> FeatureNetwork:
     head = heads if network.kind != "table" else np.zeros((0, n_scores))
     shift = offsets - network.means * factor
     if network.kind == "table":
-        per_unit = n_bins / (2.0 * TABLE_END)
-        factor, shift = per_unit * factor, (shift + TABLE_END) * per_unit
+        per_unit = n_bins / (2.0 * policy.TABLE_END)
+        factor, shift = per_unit * factor, (shift + policy.TABLE_END) * per_unit
         tables = tabulate(network.tables().astype(np.float64), n_bins)
     return FeatureNetwork(weights * factor, shift, head, bias, mask, network.kind, linear, tables)
 

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from cerflearn._typing import Float64Array, IntArray
+from cerflearn.training import policy
 from cerflearn.training.inputs import Inputs, LazyInputs, RowsAndPoints, between, part_of
 from cerflearn.training.kernel_ridge import fit_kernel_ridge
 from cerflearn.training.scores import fit_inverse_temperature, probabilities, score_targets
@@ -20,14 +21,6 @@ from cerflearn.training.task import Problem, Task, problem_of
 
 TeacherFunction: TypeAlias = Callable[[Inputs], Float64Array]
 """Targets (n_points, n_scores) that a fitted model gives to inputs in the task's scale."""
-
-KERNEL_ROWS, KERNEL_ENTRIES = 4_000, 2**24
-"""Rows that the kernel machine is fitted to, of which it stores a square matrix, and numbers in
-them; of more, evenly spaced ones."""
-
-_SOFTENING = 0.5  # of the inverse temperature that fits held-out labels best: softer targets
-_INVERSE_TEMPERATURES = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 24.0)
-_FEW_POINTS = 3000  # between rows, unless four times the rows are less or the rows are more
 
 
 def fit_kernel_teacher(task: Task, rng: np.random.Generator) -> TeacherFunction:
@@ -45,19 +38,19 @@ def fit_kernel_teacher(task: Task, rng: np.random.Generator) -> TeacherFunction:
     callable
         Probabilities of classes or labels, or numbers.
     """
-    most = max(2, min(KERNEL_ROWS, KERNEL_ENTRIES // task.X.shape[1]))
+    most = max(2, min(policy.KERNEL_ROWS, policy.KERNEL_ENTRIES // task.X.shape[1]))
     task = task.evenly_spaced(most)
     inputs, targets = task.X[:].astype(np.float64), task.targets[:]
     model = fit_kernel_ridge(inputs, targets, task.weights, rng)
     if not task.classifies:
         return model.scores
     kind, tuned = task.kind, targets[model.tuning_rows]
-    factor = _SOFTENING * fit_inverse_temperature(
+    factor = policy.SOFTENING * fit_inverse_temperature(
         score_targets(model.left_out, kind),
         tuned,
         np.full(len(tuned), 1.0 / len(tuned)),
         kind,
-        _INVERSE_TEMPERATURES,
+        policy.TEACHER_TEMPERATURES,
     )
     return lambda X: probabilities(score_targets(model.scores(X), kind), factor, kind)
 
@@ -115,6 +108,6 @@ def pairs_of_rows(n: int, rng: np.random.Generator) -> tuple[IntArray, IntArray,
     share : ndarray of shape (n_points,)
         Of the first.
     """
-    n_points = min(4 * n, max(_FEW_POINTS, n))
+    n_points = min(policy.POINTS_PER_ROW * n, max(policy.FEW_POINTS, n))
     first, second = rng.integers(n, size=n_points), rng.integers(n, size=n_points)
     return first, second, rng.uniform(size=n_points)

@@ -16,10 +16,8 @@ from scipy.sparse import issparse
 
 from cerflearn._typing import BoolArray, Float64Array, IntArray
 from cerflearn.linalg.row_slices import row_slices
+from cerflearn.training import policy
 from cerflearn.training.network import Float32Array
-
-LOADED_ROWS = 2**16
-"""Rows up to which a part of the rows is read into memory, as it was given, and kept."""
 
 
 class LazyInputs(ABC):
@@ -58,7 +56,7 @@ class LazyInputs(ABC):
     def part(self, rows: slice | IntArray | BoolArray) -> Inputs:
         """Return inputs of some rows: in memory if they are few, else read again and again."""
         numbers = self._numbers(rows)
-        return self.load(numbers) if len(numbers) <= LOADED_ROWS else self._subset(numbers)
+        return self.load(numbers) if len(numbers) <= policy.LOADED_ROWS else self._subset(numbers)
 
     @abstractmethod
     def _read(self, numbers: IntArray) -> Float32Array:
@@ -255,7 +253,7 @@ def sampled_rows(n_rows: int, most: int) -> IntArray:
 def column_deviations(inputs: Inputs) -> Float32Array:
     """Measure the standard deviation (n_features,) of each column, of at most 65,536 rows."""
     n_rows, n_features = inputs.shape
-    rows = sampled_rows(n_rows, LOADED_ROWS)
+    rows = sampled_rows(n_rows, policy.LOADED_ROWS)
     n = len(rows)
     mean, square = np.zeros(n_features), np.zeros(n_features)
     for part in row_slices(n, n_features):

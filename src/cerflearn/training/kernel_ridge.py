@@ -15,11 +15,7 @@ from scipy.spatial.distance import pdist
 
 from cerflearn._typing import Float64Array, FloatArray, IntArray
 from cerflearn.linalg.distances import squared_distances
-
-_TUNING_ROWS = 600
-_KERNEL_WIDTHS = (0.5, 1.0, 2.0, 4.0)  # gamma times the median squared distance
-_KERNEL_RIDGES = (1e-3, 1e-2, 1e-1, 0.5, 2.0)
-_BLOCK_ROWS_OF_KERNEL = 1000
+from cerflearn.training import policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +47,7 @@ class KernelRidgeModel:
 
     def scores(self, X: Any) -> Float64Array:
         """Scores (n_samples, n_scores) of any rows, in blocks."""
-        n_blocks = max(1, len(X) // _BLOCK_ROWS_OF_KERNEL)
+        n_blocks = max(1, len(X) // policy.KERNEL_BLOCK_ROWS)
         bounds = np.array_split(np.arange(len(X)), n_blocks)
         blocks = (np.asarray(X[rows[0] : rows[-1] + 1], dtype=np.float64) for rows in bounds)
         kernels = (np.exp(-self.gamma * squared_distances(x, self.X)) for x in blocks)
@@ -83,7 +79,7 @@ def fit_kernel_ridge(
     """
     mean = weights @ targets / weights.sum()
     inverse_weights = weights.mean() / weights
-    rows = rng.permutation(len(X))[:_TUNING_ROWS]
+    rows = rng.permutation(len(X))[: policy.TUNING_ROWS]
     tuned = tune_kernel(X[rows], targets[rows] - mean, weights[rows])
     kernel = np.exp(-tuned.gamma * squared_distances(X, X))
     kernel.flat[:: len(X) + 1] += tuned.ridge * inverse_weights
@@ -116,7 +112,7 @@ def tune_kernel(
     X: FloatArray,
     targets: Float64Array,
     weights: Float64Array,
-    widths: tuple[float, ...] = _KERNEL_WIDTHS,
+    widths: tuple[float, ...] = policy.KERNEL_WIDTHS,
 ) -> TunedKernel:
     """Compare kernel widths and ridges by the leave-one-out error.
 
@@ -146,7 +142,7 @@ def tune_kernel(
         gamma = width / (median or 1.0)
         values, vectors = np.linalg.eigh(root * np.exp(-gamma * distances) * root.T)
         rotated = vectors.T @ scaled_targets
-        for ridge in _KERNEL_RIDGES:
+        for ridge in policy.KERNEL_RIDGES:
             scaled = vectors / (np.maximum(values, 0.0) + ridge)
             diagonal = np.einsum("ij,ij->i", scaled, vectors)
             residual = (scaled @ rotated) / diagonal[:, None]

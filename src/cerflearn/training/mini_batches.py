@@ -13,14 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from cerflearn._typing import IntArray
+from cerflearn.training import policy
 from cerflearn.training.inputs import LazyInputs
 from cerflearn.training.network import Float32Array, Int32Array
-from cerflearn.training.task import GRID_ROWS, Problem
-
-SHUFFLED_BLOCKS = 4
-"""Blocks whose rows are mixed: what is in memory at once when data are larger."""
-
-_DENSE_ENTRIES_OF_STEPS = 2**22  # of sparse rows that are made dense at once, but for one batch
+from cerflearn.training.task import Problem
 
 
 class Steps(NamedTuple):
@@ -92,7 +88,7 @@ def _dense(rows: Problem, order: Int32Array) -> Iterator[Steps]:
         yield Steps(rows.X, rows.dense_targets(slice(None)), rows.weights, order)
         return
     n_steps, size = order.shape
-    at_once = max(1, _DENSE_ENTRIES_OF_STEPS // (size * rows.X.shape[1]))
+    at_once = max(1, policy.DENSE_ENTRIES_OF_STEPS // (size * rows.X.shape[1]))
     for start in range(0, n_steps, at_once):
         chosen = order[start : start + at_once]
         index = chosen.ravel().astype(np.int64)
@@ -106,7 +102,7 @@ def _windows(
     """Rows to hold in memory, None for all of them, and the order of steps among them."""
     n_rows = problem.n_rows
     streamed = isinstance(problem.X, LazyInputs) and not problem.X.in_memory
-    if n_rows <= GRID_ROWS:  # all rounds at once
+    if n_rows <= policy.GRID_ROWS:  # all rounds at once
         yield (
             np.arange(n_rows) if streamed else None,
             rounds_of_rows(n_rows, batch_size, n_steps, rng),
@@ -141,7 +137,7 @@ def shuffled_blocks(blocks: IntArray, rng: np.random.Generator) -> Iterator[IntA
     rng : numpy.random.Generator
         Source of randomness.
     """
-    lengths, most = np.diff(blocks), SHUFFLED_BLOCKS * GRID_ROWS
+    lengths, most = np.diff(blocks), policy.SHUFFLED_BLOCKS * policy.GRID_ROWS
     chosen: list[int] = []
     for block in rng.permutation(len(lengths)):
         # Blocks of few rows go with others: alone they might not fill a batch.

@@ -21,6 +21,7 @@ from scipy.sparse import csc_array
 from cerflearn import _native
 from cerflearn._typing import BoolArray, IntArray
 from cerflearn.linalg.row_slices import row_slices
+from cerflearn.training import policy
 
 Float32Array: TypeAlias = NDArray[np.float32]
 """Any shape, float32: what networks are trained in."""
@@ -30,11 +31,6 @@ Int32Array: TypeAlias = NDArray[np.int32]
 
 Activation: TypeAlias = Literal["cosine", "relu", "table"]
 """What a feature does with its projection."""
-
-_DENSE_WEIGHTS = 2**16  # up to which a dense product is faster
-
-TABLE_END = 3.0
-"""Tables cover projections of up to so many deviations; beyond, they are constant."""
 
 
 def padded_scores(n_scores: int) -> int:
@@ -133,7 +129,7 @@ class TrainableNetwork:
 
     def projections(self, X: Float32Array) -> Float32Array:
         """Weighted sums (n_samples, n_components) of the inputs, before they are normalised."""
-        if self.n_features * self.n_components > _DENSE_WEIGHTS:
+        if self.n_features * self.n_components > policy.DENSE_WEIGHTS:
             return np.asarray(X @ self.weight_matrix())
         weights = np.zeros((self.n_features, self.n_components), dtype=np.float32)
         weights[self.inputs, self.features_of_entries()] = self.parts()[0]

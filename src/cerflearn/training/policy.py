@@ -1,4 +1,4 @@
-r"""Constants of training and of the search for settings, each with its origin.
+r"""Every constant of training and of the search for settings, with its origin.
 
 "Suite" means chosen on datasets of the development suite; docs/predictors.md lists what was tried.
 """
@@ -20,6 +20,9 @@ BATCH_SIZE = 256
 LEARNING_RATE = 0.02
 """Of Adam at its highest; it rises over 2 % of the steps and falls along half a cosine (suite)."""
 
+WARM_UP = 0.02
+"""Share of the steps over which the rate rises (usual for Adam, whose first moments are rough)."""
+
 SECOND_DECAY = 0.99
 """Of Adam's second moments (suite)."""
 
@@ -40,6 +43,24 @@ missed."""
 MOMENT_HORIZON = 4096
 """Rows over which running moments of projections average: their error is 1.6 % of a deviation."""
 
+MOMENT_ROWS, LAST_MOMENT_ROWS, LAST_MOMENT_ENTRIES = 4096, 2**16, 2**24
+"""Rows over which mean and variance of projections are measured before and after training, at most,
+and projections that are stored for it: 64 MB."""
+
+MOMENT_ROUNDS, MOMENT_TOLERANCE = 10, 1e-3
+"""Rounds of clamped moments, at most; change of a variance after which they end."""
+
+LEAST_VARIANCE = 1e-8
+"""Added to variances before they are divided by, here and in the native steps: a feature whose
+inputs are all pruned has none."""
+
+TABLE_END = 3.0
+"""Tables cover projections of up to so many deviations, here and in the native steps; beyond, they
+are constant. Of a normal projection .3 % lie there."""
+
+IMPORTANCE_ROWS = 512
+"""Rows over which importances of inputs are measured: deviations then err by 3 %."""
+
 FIRST_HEAD, FIRST_NOISE = 0.1, 0.02
 """Deviation of the first head, or slope of a first table; and of noise on its knots (suite)."""
 
@@ -53,6 +74,9 @@ N_KNOTS = 17
 """Of a table while it is trained on up to 2,000 rows (suite; 33 are tried for sharp functions).
 They grow with the fifth root of the rows, the rate at which splines of a smooth function converge
 best (Stone, 1982): covtype with 100,000 rows has 88.4 % with 17 and 90.2 % with 33."""
+
+KNOT_ROWS, KNOT_GROWTH = 2_000, 0.2
+"""Rows up to which there are so many knots, and the power of the rows with which they grow."""
 
 REGRESSOR_VARIANCES = {"cosine": 0.5, "relu": 0.34, "table": 1.0}
 """Variance of a feature: alpha is in units of it, as in ridge regression. A cosine of random phase
@@ -91,6 +115,9 @@ PREDICTION_MARGIN = 0.1
 """Of the range of training targets, by which predicted numbers may lie outside it: a new target
 lies outside the range of N others with probability 2 / (N + 1)."""
 
+EARLY_STOPPING_ROWS = 10_000
+"""Rows from which on early stopping can spare a part of them."""
+
 MOST_HELD_OUT = 5_000
 """Rows that early stopping holds out, at most: a tenth of fewer."""
 
@@ -101,8 +128,18 @@ EARLY_STOPPING_CHECKS = 8
 FEW_INPUTS = 1.5
 """Inputs a feature of the narrowest networks that are compared (suite)."""
 
+USUAL_DIVISOR = 3.0
+"""A usual feature keeps the root of inputs times scores, divided by this (suite)."""
+
+DEFAULT_FEATURES = (32, 8)
+"""Without a budget there is one for so many features of so many inputs, or that of a linear model
+if it is more."""
+
 MOST_FEATURES_PER_ROOT = 5.0
 """Features for each square root of a row, at most: more overfit."""
+
+MOST_FREQUENCIES = 2**27
+"""Features times inputs that training starts with, at most: 1 GiB."""
 
 # --- search ---------------------------------------------------------------------------------
 ALPHAS = (3e-3, 3e-4, 3e-2, 3e-5)
@@ -114,14 +151,58 @@ SEARCH_ROWS = 16_000
 DISTILLED_ROWS = 2**16
 """Rows that a teacher gives targets to, at most: of more, evenly spaced ones."""
 
+KERNEL_ROWS, KERNEL_ENTRIES, KERNEL_BLOCK_ROWS = 4_000, 2**24, 1_000
+"""Rows that the kernel machine is fitted to, of which it stores a square matrix of 128 MB, and
+numbers in them, at most; rows that it predicts at once."""
+
+TUNING_ROWS = 600
+"""Rows on which width and ridge of the kernel are compared: a decomposition takes their cube."""
+
+KERNEL_WIDTHS, KERNEL_RIDGES = (0.5, 1.0, 2.0, 4.0), (1e-3, 1e-2, 1e-1, 0.5, 2.0)
+"""Gammas that are compared, times the median squared distance; and penalties (the ten datasets of
+docs/predictors_ten.md, with the trainer before this one)."""
+
+SOFTENING = 0.5
+"""Of the inverse temperature that fits left-out labels best, for the targets of the kernel machine:
+softer ones tell more of the other classes (the same ten datasets)."""
+
+TEACHER_TEMPERATURES = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 24.0)
+"""Inverse temperatures of the kernel machine's scores that are compared: scores fitted to targets
+of -1 and 1 are too small for log-odds."""
+
+POINTS_PER_ROW, FEW_POINTS = 4, 3_000
+"""Points between rows that a teacher gives targets to, for each row, until there are so many; then
+one for each row. With 20 and 60 for each of 500 rows, twice and three times the time gain .6 and
+1 point (MNIST)."""
+
 FEATURE_ENTRIES = 2**26
 """Numbers of features, or of inputs, that are stored to fit a head to features or to select drawn
 ones, at most, 512 MB: of more rows, evenly spaced ones are used."""
+
+GAMMA_SHARE = 0.2
+"""Gamma of drawn features, times the median squared distance: they read few inputs each, so that
+their distances are a part of the whole ones."""
+
+DRAWN_GAMMA_FACTORS, FACTOR_ROWS, FACTOR_FEATURES = (0.03, 0.1, 0.3, 1.0, 3.0), 5_000, 256
+"""Multiples of that gamma which are compared, rows and features that they are compared on, at most.
+"""
+
+SELECTED_SHARE, MOST_DRAWN = 0.4, 2**14
+"""Share of the drawn features that is selected, as in the paper; features that are drawn, at most:
+a square matrix of them has 2 GB."""
+
+INVERSE_PENALTIES, HEAD_FOLDS, MOST_TUNED_CLASSES = (0.01, 0.1, 1.0, 10.0), 3, 100
+"""Values of C that a fitted head compares, in so many folds; of more classes it is 1, as each fit
+takes long."""
 
 TEMPERATURES = tuple(float(1.25**power) for power in range(-8, 5))
 """Inverse temperatures, of which the best scales held-out scores of classes before their losses are
 compared, as predicted probabilities are scaled. Without it, networks of 5,000 operations lose to a
 linear model on 5,000 rows of covtype, which has 3 points less (suite: -.15 +- .24)."""
+
+LOG_TEMPERATURE_BOUNDS, LARGEST_LOG_ODDS = (-3.0, 5.0), 500.0
+"""Range of the logarithm of the inverse temperature of probabilities; log-odds at most: exp of 710
+overflows."""
 
 HELD_OUT_PARTS = 4
 """One of which is held out."""
@@ -137,6 +218,9 @@ FIRST_SHARE, SECOND_SHARE = 1 / 6, 1 / 3
 
 SURVIVORS = 1 / 4
 """Share of the candidates of the first round that go on."""
+
+HIGHER_FREQUENCIES = 2.0
+"""Times the usual frequencies that the best cosines are tried with, too."""
 
 N_DRAWS = 2
 """Random starts of each candidate in the first round, at most (small networks depend on them)."""
@@ -159,11 +243,18 @@ second of one core for 2,000 rows. It bounds the number of candidates."""
 TRAINING_OVERHEAD = 5e7
 """Of one training beside its multiply-adds, in the same unit: about 5 ms."""
 
+SCORE_WORK = {"cosine": 4.0, "relu": 4.0, "table": 8.0}
+"""Multiply-adds of a score of a feature in one step, about: a table updates two knots."""
+
 BOOSTING_ROUNDS = (25, 100)
 """Fewest and most rounds of boosted trees as teacher; with fewer they are not compared (suite)."""
 
 BOOSTING_SHARE = 0.25
 """Of the work of a round of the search that one fit of boosted trees may take."""
+
+BOOSTING_RATE, BOOSTING_BINS = 10.0, 64
+"""Learning rate of the trees times their rounds; bins of an input: fewer are faster, and points
+between rows smooth what they lose."""
 
 TREE_WORK, TREE_INPUT_WORK, TREE_ROW_WORK = 6e6, 4e5, 55.0
 """Of one tree of 31 leaves, in multiply-adds of the trainer that take as long: for the tree, for
@@ -174,6 +265,30 @@ FINALISTS_WITHIN = 2.0
 
 SIMPLER_WITHIN = 0.25
 """Paired standard errors within which the simpler of two candidates is taken (suite)."""
+
+# --- rows and memory ------------------------------------------------------------------------
+GRID_ROWS, SHUFFLED_BLOCKS = 2**16, 4
+"""Rows of a block of the fixed grid: rows are merged, sorted and stratified within a block only.
+Blocks whose rows are mixed by a shuffle: what is in memory at once when data are larger."""
+
+LOADED_ROWS = 2**16
+"""Rows up to which a part of the rows is read into memory, as it was given, and kept."""
+
+DENSE_ENTRIES, DENSE_ENTRIES_OF_STEPS, DENSE_WEIGHTS = 2**24, 2**22, 2**16
+"""Numbers of a sparse matrix that is made dense, 128 MB; of sparse rows that are made dense for
+some steps, but for one batch; of weights up to which a dense product is faster."""
+
+QUARTILE_ROWS, SORTED_ENTRIES, NORMAL_QUARTILES = 10_000, 2**22, 1.349
+"""Evenly spaced rows over which quartiles of inputs are measured, which then err by 1 %; numbers
+that are sorted at once; distance of the quartiles of a normal variable of deviation one."""
+
+MOST_ROBUST_FACTOR = 20.0
+"""Times as large as scaled by their deviations, at most, inputs are that are scaled by quartiles:
+where most values are nearly equal, few others must not be huge."""
+
+LARGEST_INPUT, LARGEST_START_GAMMA = 1e15, 1e65
+"""Inputs as they are, and kernel coefficients, at most: squares and frequencies of single precision
+must not overflow."""
 
 # --- streams --------------------------------------------------------------------------------
 KEPT_ROWS = 2**16

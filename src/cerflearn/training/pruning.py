@@ -16,12 +16,10 @@ import numpy as np
 
 from cerflearn._typing import BoolArray, Float64Array, IntArray
 from cerflearn.training.inputs import Inputs, column_deviations, sampled_rows
-from cerflearn.training.network import TABLE_END, Float32Array, TrainableNetwork
+from cerflearn.training.network import Float32Array, TrainableNetwork
+from cerflearn.training.policy import IMPORTANCE_ROWS, LEAST_VARIANCE, TABLE_END
 
 Counts = TypeVar("Counts", int, IntArray)
-
-IMPORTANCE_ROWS = 512
-"""Rows over which importances are measured."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def feature_values(network: TrainableNetwork, X: Float32Array) -> Float64Array:
     """Deviation (n_components,) of the scores that each feature adds, over rows of X."""
     if network.n_components == 0:
         return np.zeros(0)
-    y = (network.projections(X) - network.means) / np.sqrt(network.variances + 1e-8)
+    y = (network.projections(X) - network.means) / np.sqrt(network.variances + LEAST_VARIANCE)
     _, scales, offsets, heads, _, _ = network.parts()
     if network.kind == "cosine":
         features = np.cos(scales * y + offsets)
@@ -130,7 +128,7 @@ def entry_importances(
     sizes = (np.abs(weights) * deviations[network.inputs]).astype(np.float64)
     # Moments are clamped: rare large values may have a greater deviation than the projection.
     norm = np.sqrt(np.bincount(of, weights=np.square(sizes), minlength=K))
-    deviation = np.maximum(np.sqrt(network.variances + 1e-8), norm)
+    deviation = np.maximum(np.sqrt(network.variances + LEAST_VARIANCE), norm)
     entries = sizes * (feature_values(network, X) / deviation)[of]
     direct = np.abs(linear) * deviations[network.linear_inputs]
     return entries, direct.astype(np.float64)
@@ -257,7 +255,7 @@ def _absorb_linear(network: TrainableNetwork, owners: IntArray, inputs: IntArray
         k, o = owner[network.linear_inputs[entry]], scores[entry]
         # x = (deviation * y + mean) / weight
         slope = linear[entry] / weights[network.pointers[k]]
-        tables[k, :, o] += slope * np.sqrt(network.variances[k] + 1e-8) * knots
+        tables[k, :, o] += slope * np.sqrt(network.variances[k] + LEAST_VARIANCE) * knots
         bias[o] += slope * network.means[k]
     return absorbed
 

@@ -24,9 +24,6 @@ TargetKind: TypeAlias = Literal["binary", "multiclass", "multilabel", "regressio
 Loss = Callable[[FloatArray, FloatArray, FloatArray], tuple[float, FloatArray]]
 """``loss(scores, targets, weights)`` gives the value and its gradient in the scores."""
 
-_LOG_BOUNDS = (-3.0, 5.0)  # of the logarithm of the inverse temperature
-_LARGEST_LOG_ODDS = 500.0  # exp of more overflows
-
 
 def cross_entropy(
     scores: FloatArray, targets: FloatArray, weights: FloatArray
@@ -140,7 +137,9 @@ def fit_inverse_temperature(
 
     if grid is not None:
         return min(grid, key=log_loss)
-    found = minimize_scalar(lambda x: log_loss(np.exp(x)), bounds=_LOG_BOUNDS, method="bounded")
+    found = minimize_scalar(
+        lambda x: log_loss(np.exp(x)), bounds=policy.LOG_TEMPERATURE_BOUNDS, method="bounded"
+    )
     return float(np.exp(found.x))
 
 
@@ -151,7 +150,9 @@ def probabilities(scores: FloatArray, inverse_temperature: float, kind: TargetKi
         powers = np.exp(inverse_temperature * (scores - scores.max(axis=1, keepdims=True)))
         proba = powers / powers.sum(axis=1, keepdims=True)
         return proba
-    log_odds = np.clip(inverse_temperature * scores, -_LARGEST_LOG_ODDS, _LARGEST_LOG_ODDS)
+    log_odds = np.clip(
+        inverse_temperature * scores, -policy.LARGEST_LOG_ODDS, policy.LARGEST_LOG_ODDS
+    )
     proba = 1.0 / (1.0 + np.exp(-log_odds))
     return proba
 

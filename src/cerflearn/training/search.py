@@ -25,7 +25,14 @@ from cerflearn.training.scores import fit_inverse_temperature, losses_of_rows
 from cerflearn.training.search_options import SearchOptions, SearchResult
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.sizes import n_steps_for, work_of
-from cerflearn.training.task import Problem, Task, hash_of_rows, parts_of_rows, scaled_inputs
+from cerflearn.training.task import (
+    Problem,
+    Task,
+    fullest_parts,
+    hash_of_rows,
+    parts_of_rows,
+    scaled_inputs,
+)
 from cerflearn.training.trials import (
     Fold,
     HeldOutResult,
@@ -173,7 +180,11 @@ class Search:
 
     @cached_property
     def _folds(self) -> list[Fold]:
-        """Parts of at most ``SEARCH_ROWS`` rows, of which one is held out in each fold."""
+        """Parts of at most ``SEARCH_ROWS`` rows, of which one is held out in each fold.
+
+        The first one, which all rounds see, has rows of as many classes as any: on rows of one
+        class alone, constant scores are the best.
+        """
         task = self._task
         if task.n_samples > policy.SEARCH_ROWS:
             order = np.argsort(hash_of_rows(task.n_samples, self._seed), kind="stable")
@@ -182,7 +193,8 @@ class Search:
         wanted = round(policy.HELD_OUT_ROWS * n_parts / task.n_samples)
         n_folds = int(np.clip(wanted, 1, min(policy.MOST_FOLDS, n_parts)))
         parts = parts_of_rows(task.strata, n_parts, self._seed + 1)
-        return [Fold(task.rows(parts != p), task.rows(parts == p)) for p in range(n_folds)]
+        held_out = fullest_parts(task.strata, parts, n_parts)[:n_folds]
+        return [Fold(task.rows(parts != p), task.rows(parts == p)) for p in held_out]
 
     @cached_property
     def _trials(self) -> Trials:

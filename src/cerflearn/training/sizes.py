@@ -16,7 +16,8 @@ def least_macs(budget: Budget, n_features: int) -> int:
 
 def default_macs(n_features: int, n_scores: int) -> int:
     """Budget if none is given: that of a linear model, or of 32 small features if that is more."""
-    return max(n_features * n_scores, 32 * (min(n_features, 8) + n_scores))
+    n_components, n_inputs = policy.DEFAULT_FEATURES
+    return max(n_features * n_scores, n_components * (min(n_features, n_inputs) + n_scores))
 
 
 def usual_inputs(n_features: int, n_scores: int) -> float:
@@ -24,7 +25,8 @@ def usual_inputs(n_features: int, n_scores: int) -> float:
 
     D inputs, C scores; at least 2.
     """
-    return float(np.clip(np.sqrt(n_features * n_scores) / 3.0, min(n_features, 2), n_features))
+    usual = np.sqrt(n_features * n_scores) / policy.USUAL_DIVISOR
+    return float(np.clip(usual, min(n_features, 2), n_features))
 
 
 def n_components_for(
@@ -69,7 +71,9 @@ def n_knots_for(n_samples: int) -> int:
     >>> n_knots_for(200), n_knots_for(2_000), n_knots_for(500_000)
     (17, 17, 51)
     """
-    return round(float(policy.N_KNOTS * max(1.0, n_samples / 2_000) ** 0.2))
+    return round(
+        float(policy.N_KNOTS * max(1.0, n_samples / policy.KNOT_ROWS) ** policy.KNOT_GROWTH)
+    )
 
 
 def start_inputs(settings: TrainingSettings, budget: Budget, n_usable: int) -> int:
@@ -90,8 +94,7 @@ def step_work(settings: TrainingSettings, budget: Budget, n_usable: int, n_sampl
     """Multiply-adds of one step, about: forward and backward, with the inputs of the start."""
     n_inputs = start_inputs(settings, budget, n_usable)
     entries = settings.n_components * n_inputs + n_usable * budget.n_scores * settings.linear_part
-    per_score = 8.0 if settings.activation == "table" else 4.0
-    heads = settings.n_components * budget.n_scores * per_score
+    heads = settings.n_components * budget.n_scores * policy.SCORE_WORK[settings.activation]
     return min(policy.BATCH_SIZE, n_samples) * (entries + heads)
 
 

@@ -8,26 +8,26 @@ from cerflearn._typing import BoolArray, Float64Array
 from cerflearn.linalg.row_slices import row_slices
 from cerflearn.training.inputs import Inputs, sampled_rows
 from cerflearn.training.network import (
-    TABLE_END,
     Float32Array,
     Int32Array,
     TrainableNetwork,
     padded_scores,
 )
-from cerflearn.training.policy import FIRST_HEAD, FIRST_NOISE, RELU_OFFSETS, SCALE_SPREAD
+from cerflearn.training.policy import (
+    FIRST_HEAD,
+    FIRST_NOISE,
+    LEAST_VARIANCE,
+    MOMENT_ROUNDS,
+    MOMENT_ROWS,
+    MOMENT_TOLERANCE,
+    RELU_OFFSETS,
+    SCALE_SPREAD,
+    TABLE_END,
+)
 from cerflearn.training.pruning import Budget
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.sizes import start_inputs
 from cerflearn.training.task import Problem
-
-LEAST_VARIANCE = 1e-8
-"""Added to variances before they are divided by, here and in the native steps."""
-
-_MOMENT_ROUNDS = 10
-_MOMENT_TOLERANCE = 1e-3  # of variances between two rounds
-
-MOMENT_ROWS = 4096
-"""Rows over which mean and variance of projections are measured before training."""
 
 
 def draw_network(
@@ -211,7 +211,7 @@ def set_moments(
     bound: Float64Array = np.full(z.shape[1], np.inf)
     variance: Float64Array = np.zeros(z.shape[1])
     apart = np.empty_like(z)
-    for number in range(_MOMENT_ROUNDS):
+    for number in range(MOMENT_ROUNDS):
         before = variance
         np.subtract(z, mean, out=apart)
         if number > 0:
@@ -220,7 +220,7 @@ def set_moments(
         variance = share @ np.square(apart, out=apart) - shift**2
         mean = mean + shift
         bound = TABLE_END * np.sqrt(np.maximum(variance, 0.0) + LEAST_VARIANCE)
-        if np.all(np.abs(variance - before) <= _MOMENT_TOLERANCE * variance):
+        if np.all(np.abs(variance - before) <= MOMENT_TOLERANCE * variance):
             break
     network.means[:] = mean
     network.variances[:] = np.maximum(variance, 0.0)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cerflearn._typing import BoolArray, Float64Array, FloatArray, IntArray
 from cerflearn.linalg.row_slices import row_slices
+from cerflearn.training import policy
 from cerflearn.training.inputs import (
     Inputs,
     LazyInputs,
@@ -23,9 +24,6 @@ from cerflearn.training.network import Float32Array, Int32Array
 from cerflearn.training.pruning import Budget
 from cerflearn.training.scores import LOSSES, TargetKind, score_bounds
 from cerflearn.training.settings import TrainingSettings
-
-GRID_ROWS = 2**16
-"""Rows of a block of the fixed grid: rows are merged, sorted and stratified within a block only."""
 
 NATIVE_LOSSES: dict[TargetKind, str] = {
     "binary": "logistic",
@@ -226,7 +224,7 @@ class Problem:
         """Where each block of rows begins, and the end."""
         if self.blocks is not None:
             return self.blocks
-        return np.append(np.arange(0, self.n_rows, GRID_ROWS), self.n_rows)
+        return np.append(np.arange(0, self.n_rows, policy.GRID_ROWS), self.n_rows)
 
     def dense_targets(self, rows: Any) -> Float32Array:
         """Targets of some rows as an array."""
@@ -302,8 +300,20 @@ def parts_of_rows(strata: IntArray, n_parts: int, seed: int) -> Int32Array:
     """
     hashes = hash_of_rows(len(strata), seed)
     parts = np.empty(len(strata), dtype=np.int32)
-    for start in range(0, len(strata), GRID_ROWS):
-        block = slice(start, start + GRID_ROWS)
+    for start in range(0, len(strata), policy.GRID_ROWS):
+        block = slice(start, start + policy.GRID_ROWS)
         order = np.lexsort((hashes[block], strata[block]))
         parts[start + order] = np.arange(len(order)) % n_parts
     return parts
+
+
+def fullest_parts(strata: IntArray, parts: Int32Array, n_parts: int) -> IntArray:
+    """Numbers (n_parts,) of the parts, those with rows of the most strata first.
+
+    A stratum of fewer rows than parts is missing in some. One of a single row does not count:
+    where it is held out, it is not trained on. Of equals the first comes first.
+    """
+    _, codes, counts = np.unique(strata, return_inverse=True, return_counts=True)
+    several = counts[codes] > 1
+    pairs = np.unique(np.stack([parts[several], codes[several]]), axis=1)
+    return np.argsort(-np.bincount(pairs[0], minlength=n_parts), kind="stable")

@@ -12,7 +12,7 @@ from cerflearn.training import policy
 from cerflearn.training.inputs import sampled_rows
 from cerflearn.training.mini_batches import MiniBatches
 from cerflearn.training.network import Float32Array, TrainableNetwork
-from cerflearn.training.pruning import IMPORTANCE_ROWS, Budget, prune
+from cerflearn.training.pruning import Budget, prune
 from cerflearn.training.saved_training import (
     KeptTraining,
     TrainingProgress,
@@ -22,10 +22,6 @@ from cerflearn.training.saved_training import (
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.start import draw_network, set_moments
 from cerflearn.training.task import Problem
-
-_LAST_MOMENT_ROWS = 2**16  # over which moments of projections are measured at the end, at most
-_LAST_MOMENT_ENTRIES = 2**24  # projections of these rows, at most
-_WARM_UP = 0.02  # share of the steps
 
 
 def train_network(
@@ -185,7 +181,7 @@ class _TrainingRun:
 
     def importance_rows(self) -> Float32Array:
         """Evenly spaced rows over which importances are measured."""
-        return self._problem.X[sampled_rows(self._problem.n_rows, IMPORTANCE_ROWS)]
+        return self._problem.X[sampled_rows(self._problem.n_rows, policy.IMPORTANCE_ROWS)]
 
     def steps(self, network: TrainableNetwork, begin: int, end: int) -> float:
         """Run steps ``[begin, end)`` and return their mean loss."""
@@ -209,8 +205,8 @@ class _TrainingRun:
 
     def finish(self, network: TrainableNetwork) -> None:
         """Set moments of the projections to those of the training rows."""
-        most = _LAST_MOMENT_ENTRIES // max(1, network.n_components)
-        n_rows, problem = min(_LAST_MOMENT_ROWS, most), self._problem
+        most = policy.LAST_MOMENT_ENTRIES // max(1, network.n_components)
+        n_rows, problem = min(policy.LAST_MOMENT_ROWS, most), self._problem
         set_moments(network, problem.X, problem.weights, n_rows)
 
     def _steps_with_checks(
@@ -247,7 +243,7 @@ def _say_nothing(share: float, loss: float) -> None:
 def learning_rates(n_steps: int, rate: float) -> Float32Array:
     """Rates (n_steps,): a short rise to ``rate``, then half a cosine to zero."""
     done = np.arange(n_steps) / n_steps
-    rise = np.minimum(1.0, (done + 1.0 / n_steps) / _WARM_UP)
+    rise = np.minimum(1.0, (done + 1.0 / n_steps) / policy.WARM_UP)
     rates = rate * rise * 0.5 * (1.0 + np.cos(np.pi * done))
     return rates.astype(np.float32)
 

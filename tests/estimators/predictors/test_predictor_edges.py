@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from cerflearn import CERFClassifier, CERFRegressor, cost
 from cerflearn.estimators.predictors.heads import HEADS
+from cerflearn.training import policy
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
@@ -174,15 +175,20 @@ def test_sparse_targets_are_refused():
 
 
 @pytest.mark.parametrize("activation", ["cosine", "relu", "table"])
-def test_early_stopping_holds_out_a_tenth_of_many_rows(activation):
+def test_early_stopping_holds_out_a_tenth_of_many_rows(activation, monkeypatch):
     data = np.random.default_rng(0).normal(size=(300, 4))
     labels = (data[:, 0] * data[:, 1] > 0.0).astype(int)
-    scores = [
-        quick(activation=activation, early_stopping=early).fit(data, labels).decision_function(data)
-        for early in (True, False, "auto")
-    ]
-    assert not np.array_equal(scores[0], scores[1])
-    assert np.array_equal(scores[1], scores[2])  # "auto" is for 10,000 rows and more
+
+    def scores(early):
+        model = quick(activation=activation, early_stopping=early).fit(data, labels)
+        return model.decision_function(data)
+
+    stopped, whole = scores(True), scores(False)
+    assert not np.array_equal(stopped, whole)
+    assert np.array_equal(scores("auto"), whole)  # it is for 10,000 rows and more
+    for most, expected in ((300, stopped), (301, whole)):
+        monkeypatch.setattr(policy, "EARLY_STOPPING_ROWS", most)
+        assert np.array_equal(scores("auto"), expected)
 
 
 @pytest.mark.parametrize(

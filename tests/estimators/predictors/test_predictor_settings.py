@@ -9,8 +9,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_friedman1
 
 from cerflearn import CERFClassifier, CERFRegressor
-from cerflearn.estimators.predictors import drawn_features
 from cerflearn.estimators.predictors.drawn_features import best_gamma_factor
+from cerflearn.training import policy
 from cerflearn.training.compared import candidate_settings
 from cerflearn.training.pruning import Budget
 from cerflearn.training.settings import SettingsRequest
@@ -175,7 +175,7 @@ def test_drawn_features_take_the_gamma_with_the_least_error(factor):
     inputs = X.astype(np.float32)
     task = Task(inputs, targets, weights, strata, "regression", budget, usable, {})
     found, _ = best_gamma_factor(task, 200, gamma, np.random.default_rng(0))
-    factors = drawn_features._DRAWN_GAMMA_FACTORS
+    factors = policy.DRAWN_GAMMA_FACTORS
     near = sorted(factors, key=lambda other: abs(np.log(other / factor)))[:2]
     assert found in near
 

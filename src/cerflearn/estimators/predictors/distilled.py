@@ -13,14 +13,12 @@ from threadpoolctl import threadpool_limits
 
 from cerflearn._typing import Float64Array, IntArray
 from cerflearn.linalg.row_slices import row_slices
+from cerflearn.training import policy
 from cerflearn.training.distillation import TeacherFunction
 from cerflearn.training.inputs import Inputs
-from cerflearn.training.policy import BOOSTING_ROUNDS
 from cerflearn.training.search_options import FitTeacher
 from cerflearn.training.sizes import boosting_rounds_for
 from cerflearn.training.task import Task
-
-_BOOSTING_BINS = 64
 
 
 def check_teacher_of(teacher: Any, *, classifies: bool) -> None:
@@ -47,11 +45,11 @@ def boosted_trees(task: Task) -> Any:
     See :data:`~cerflearn.training.policy.BOOSTING_ROUNDS`.
     """
     rounds = boosting_rounds_for(task.n_samples, task.X.shape[1], task.n_scores)
-    rounds = max(rounds, BOOSTING_ROUNDS[0])
+    rounds = max(rounds, policy.BOOSTING_ROUNDS[0])
     options = {
         "max_iter": rounds,
-        "learning_rate": 10.0 / rounds,
-        "max_bins": _BOOSTING_BINS,
+        "learning_rate": policy.BOOSTING_RATE / rounds,
+        "max_bins": policy.BOOSTING_BINS,
         "early_stopping": False,
     }
     if task.classifies:

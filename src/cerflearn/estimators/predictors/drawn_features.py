@@ -15,15 +15,10 @@ from cerflearn.features.masked_sampler import MaskedSampler
 from cerflearn.learning.greedy import pursue
 from cerflearn.linalg.ridge import fit_ridge_path
 from cerflearn.spectral import law_from_kernel
+from cerflearn.training import policy
 from cerflearn.training.deployed import FeatureNetwork
-from cerflearn.training.policy import FEATURE_ENTRIES
 from cerflearn.training.scores import score_targets
 from cerflearn.training.task import Task
-
-_DRAWN_GAMMA_FACTORS = (0.03, 0.1, 0.3, 1.0, 3.0)  # of the gamma of a task
-_FACTOR_ROWS, _FACTOR_FEATURES = 5_000, 256  # on which they are compared
-_SELECTED_SHARE = 0.4  # of the features that are drawn
-_MOST_DRAWN = 2**14  # of whose products a matrix is stored
 
 
 def draw_selected_network(
@@ -53,8 +48,12 @@ def draw_selected_network(
     FeatureNetwork
         Of cosines.
     """
-    n_drawn = max(n_components, min(int(np.ceil(n_components / _SELECTED_SHARE)), _MOST_DRAWN))
-    task = _dense(task.evenly_spaced(max(2, FEATURE_ENTRIES // max(n_drawn, task.X.shape[1]))))
+    n_drawn = max(
+        n_components, min(int(np.ceil(n_components / policy.SELECTED_SHARE)), policy.MOST_DRAWN)
+    )
+    task = _dense(
+        task.evenly_spaced(max(2, policy.FEATURE_ENTRIES // max(n_drawn, task.X.shape[1])))
+    )
     sampler = _sampler(task, n_components, gamma)
     seeded = np.random.default_rng(int(rng.integers(2**31)))
     plan = sampler.plan(varying_inputs(task.X))
@@ -152,9 +151,9 @@ def best_gamma_factor(
     error : float
         Of ridge regression on features that are drawn.
     """
-    rows = np.sort(rng.permutation(task.n_samples)[:_FACTOR_ROWS])
+    rows = np.sort(rng.permutation(task.n_samples)[: policy.FACTOR_ROWS])
     part = _dense(task.rows(rows))
-    sampler = _sampler(part, min(n_components, _FACTOR_FEATURES), gamma)
+    sampler = _sampler(part, min(n_components, policy.FACTOR_FEATURES), gamma)
     seeded = np.random.default_rng(int(rng.integers(2**31)))
     drawn = sampler.draw(sampler.plan(varying_inputs(part.X)), seeded)
     phases = part.X[:] @ drawn.frequencies
@@ -162,7 +161,7 @@ def best_gamma_factor(
         factor: fit_ridge_path(
             np.cos(np.sqrt(factor) * phases + drawn.offsets), part.targets[:], part.weights
         ).error
-        for factor in _DRAWN_GAMMA_FACTORS
+        for factor in policy.DRAWN_GAMMA_FACTORS
     }
     best = min(errors, key=lambda factor: errors[factor])
     return best, errors[best]

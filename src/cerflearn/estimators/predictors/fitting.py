@@ -29,11 +29,11 @@ from cerflearn.features.cost import (
     stored_bytes,
 )
 from cerflearn.linalg.row_slices import row_slices
+from cerflearn.training import policy
 from cerflearn.training.compared import compared_teachers
 from cerflearn.training.deployed import deploy_scaled
 from cerflearn.training.distillation import fit_kernel_teacher
 from cerflearn.training.inputs import column_deviations, multiplied
-from cerflearn.training.policy import BINS_WITHIN_BYTES, N_BINS
 from cerflearn.training.pruning import Budget, sampled_importances
 from cerflearn.training.scores import TargetKind
 from cerflearn.training.search import Search
@@ -42,11 +42,6 @@ from cerflearn.training.settings import Scaling, SettingsRequest, TrainingSettin
 from cerflearn.training.sizes import default_macs, least_macs, n_components_for, usual_inputs
 from cerflearn.training.task import Task, scaled_inputs
 from cerflearn.training.trials import Rescore
-
-_GAMMA_SHARE = 0.2  # of one over the median squared distance: gamma of drawn features
-_LARGEST_INPUT, _LARGEST_START_GAMMA = 1e15, 1e65  # squares and frequencies must not overflow
-_EARLY_STOPPING_ROWS = 10_000  # from which on a tenth of the rows can be spared
-_MOST_FREQUENCIES = 2**27  # that training starts with, 1 GiB
 
 # As numbers of Python: those of NumPy may be short, and overflow.
 _OPTIONS = {"learn": str, "activation": str, "alpha": float, "n_components": int}
@@ -191,7 +186,7 @@ def _with_bytes(model: Any, budget: Budget, n_features: int) -> Budget:
     count_bytes = partial(_count_bytes, model.storage, n_features, budget.n_scores)
     per_mask = budget.features_per_mask
     group = min(budget.group_size, n_features)
-    n_bins = N_BINS[0] if model.activation == "table" else None
+    n_bins = policy.N_BINS[0] if model.activation == "table" else None
     least = count_bytes(group * per_mask, per_mask, 0, n_bins)
     if int(model.max_bytes or 0) < least:
         raise ValueError(
@@ -223,11 +218,11 @@ def _check_n_components(model: Any, n_components: int, budget: Budget, n_feature
             f"one group of inputs and the scores each. Pass n_components={most} or less, or "
             "more macs."
         )
-    if n_components * n_features > _MOST_FREQUENCIES:
+    if n_components * n_features > policy.MOST_FREQUENCIES:
         raise ValueError(
             f"n_components={n_components} is not valid: with {n_features:,} inputs it takes "
-            f"more than {_MOST_FREQUENCIES:,} frequencies. Pass n_components="
-            f"{_MOST_FREQUENCIES // n_features} or less."
+            f"more than {policy.MOST_FREQUENCIES:,} frequencies. Pass n_components="
+            f"{policy.MOST_FREQUENCIES // n_features} or less."
         )
 
 
@@ -254,7 +249,7 @@ def _make_task(
 def _start_gamma(model: Any, X: Any) -> float:
     """Kernel coefficient of drawn frequencies, for scaled inputs."""
     if chooses_gamma(model):
-        return float(_GAMMA_SHARE * resolve_gamma("median", "rbf", X))
+        return float(policy.GAMMA_SHARE * resolve_gamma("median", "rbf", X))
     given = model.gamma if model.settings is None else model.settings["gamma"]
     gamma = float(resolve_gamma(given, "rbf", X))
     _check_single_precision(X, gamma)
@@ -336,7 +331,7 @@ def _search_options(
             settings=settings,
         ),
         effort=float(model.effort),
-        early_stopping=n_samples >= _EARLY_STOPPING_ROWS if early == "auto" else bool(early),
+        early_stopping=n_samples >= policy.EARLY_STOPPING_ROWS if early == "auto" else bool(early),
         fit_teachers=teachers,
         rescore=rescore,
         report=(lambda line: print(f"[{name}] {line}")) if model.verbose else None,
@@ -358,7 +353,7 @@ def _given_settings(model: Any) -> TrainingSettings | None:
             "part: leave head at its default, or settings at None."
         )
     if found.kind == "table" and model.max_bytes is not None and found.n_bins is None:
-        return replace(found, n_bins=BINS_WITHIN_BYTES)
+        return replace(found, n_bins=policy.BINS_WITHIN_BYTES)
     return found
 
 
@@ -385,7 +380,7 @@ def _deployed(
 def _check_single_precision(X: Any, gamma: float) -> None:
     """Refuse inputs, or frequencies of the kernel, too large for training in float32."""
     largest = max(float(np.abs(X[part]).max()) for part in row_slices(*X.shape))
-    if not largest <= _LARGEST_INPUT or gamma > _LARGEST_START_GAMMA:
+    if not largest <= policy.LARGEST_INPUT or gamma > policy.LARGEST_START_GAMMA:
         raise ValueError(
             f"gamma={gamma:.3g} with inputs up to {largest:.3g} is beyond single precision, in "
             "which features are trained: scale X, or pass gamma='cv', which scales it."

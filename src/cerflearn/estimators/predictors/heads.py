@@ -13,20 +13,16 @@ from sklearn.svm import SVC, LinearSVC
 from cerflearn._typing import Float64Array, FloatArray, IntArray
 from cerflearn.linalg.ridge import fit_ridge_path
 from cerflearn.linalg.row_slices import row_slices
+from cerflearn.training import policy
 from cerflearn.training.deployed import FeatureNetwork, deploy
 from cerflearn.training.inputs import Inputs
 from cerflearn.training.network import TrainableNetwork
-from cerflearn.training.policy import FEATURE_ENTRIES
 from cerflearn.training.scores import TargetKind, score_targets
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.task import Task, scaled_inputs
 
 HEADS = ("logistic", "ridge", "svm", "svm_ovo")
 """Heads of a classifier."""
-
-_INVERSE_PENALTIES = (0.01, 0.1, 1.0, 10.0)  # C of scikit-learn
-_HEAD_FOLDS = 3
-_MOST_TUNED_CLASSES = 100  # of more, C is 1: each fit takes long
 
 
 def fit_head(
@@ -100,7 +96,7 @@ def fit_head_of(
 
 def head_rows(network: FeatureNetwork, task: Task) -> Task:
     """Rows that a head is fitted to: all, or evenly spaced ones where features need much memory."""
-    return task.evenly_spaced(FEATURE_ENTRIES // max(1, network.mask.shape[1]))
+    return task.evenly_spaced(policy.FEATURE_ENTRIES // max(1, network.mask.shape[1]))
 
 
 def features_of(network: FeatureNetwork, X: Inputs) -> Float64Array:
@@ -143,10 +139,10 @@ def _search(
     }
     model = models[head]
     counts = np.bincount(classes)
-    if counts.min() < _HEAD_FOLDS or len(counts) > _MOST_TUNED_CLASSES:
+    if counts.min() < policy.HEAD_FOLDS or len(counts) > policy.MOST_TUNED_CLASSES:
         return model.fit(features, classes, sample_weight=weights)
-    folds = StratifiedKFold(_HEAD_FOLDS, shuffle=True, random_state=seed)
-    search = GridSearchCV(model, {"C": list(_INVERSE_PENALTIES)}, cv=folds)
+    folds = StratifiedKFold(policy.HEAD_FOLDS, shuffle=True, random_state=seed)
+    search = GridSearchCV(model, {"C": list(policy.INVERSE_PENALTIES)}, cv=folds)
     return search.fit(features, classes, sample_weight=weights).best_estimator_
 
 

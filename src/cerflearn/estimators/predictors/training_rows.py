@@ -19,13 +19,12 @@ from cerflearn.estimators.input import to_dense
 from cerflearn.estimators.row_checks import column_range
 from cerflearn.estimators.streamed_rows import StreamedRows
 from cerflearn.linalg.row_slices import row_slices
-from cerflearn.training.mini_batches import SHUFFLED_BLOCKS
-from cerflearn.training.task import GRID_ROWS, OneHotRows, Targets
+from cerflearn.training import policy
+from cerflearn.training.task import OneHotRows, Targets
 
 _LEAST_WEIGHT = float(np.finfo(np.float32).tiny)  # of a sum of one: networks are in float32
-_DENSE_ENTRIES = 2**24  # of a sparse matrix that is made dense: 128 MB
 
-MEMORY_ROWS = SHUFFLED_BLOCKS * GRID_ROWS
+MEMORY_ROWS = policy.SHUFFLED_BLOCKS * policy.GRID_ROWS
 """Rows up to which those of a source are read into memory: training holds so many in any case."""
 
 
@@ -80,12 +79,12 @@ class RowsInOrder(StreamedRows):
         numbers = self._rows[start:stop]
         if len(numbers) == 0:
             return self._source[0:0]
-        owners = numbers // GRID_ROWS  # ascending
+        owners = numbers // policy.GRID_ROWS  # ascending
         ends = [0, *(np.flatnonzero(np.diff(owners)) + 1), len(numbers)]
         parts = []
         for begin, end in pairwise(ends):
             block = int(owners[begin])
-            parts.append(self._grid_block(block)[numbers[begin:end] - block * GRID_ROWS])
+            parts.append(self._grid_block(block)[numbers[begin:end] - block * policy.GRID_ROWS])
         if len(parts) == 1:
             return parts[0]
         return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
@@ -103,8 +102,8 @@ class RowsInOrder(StreamedRows):
         """Rows of the source in a block of the grid, which slices ask for one after the other."""
         kept, rows = self._kept  # one read and one write: several threads may ask
         if kept != block:
-            start = block * GRID_ROWS
-            rows = self._source[start : min(start + GRID_ROWS, self._source.shape[0])]
+            start = block * policy.GRID_ROWS
+            rows = self._source[start : min(start + policy.GRID_ROWS, self._source.shape[0])]
             self._kept = (block, rows)
         return rows
 
@@ -126,7 +125,7 @@ def in_memory_if_small(X: Any) -> Any:
     """Rows of a source, sparse matrix or memory map as an array, where they take little memory."""
     n_rows, n_features = X.shape
     if issparse(X):
-        return X.toarray() if n_rows * n_features <= _DENSE_ENTRIES else X
+        return X.toarray() if n_rows * n_features <= policy.DENSE_ENTRIES else X
     if isinstance(X, StreamedRows) and n_rows <= MEMORY_ROWS:
         return in_memory_if_small(X[:])
     return X
@@ -156,8 +155,8 @@ def distinct_rows(
     # Within blocks of the grid: data larger than memory are read block by block.
     streamed = isinstance(X, StreamedRows) or (is_memory_map(X) and X.shape[0] > MEMORY_ROWS)
     numbers, sums, ranges = [], [], []
-    for start in range(0, X.shape[0], GRID_ROWS):
-        block = slice(start, start + GRID_ROWS)
+    for start in range(0, X.shape[0], policy.GRID_ROWS):
+        block = slice(start, start + policy.GRID_ROWS)
         part = X[block]
         first, found = merge_rows(part, targets[block], weights[block])
         numbers.append(first + start)
