@@ -102,9 +102,10 @@ def part_code(prefix: str, name: str, part: CPart, n_columns: int, loop: str) ->
         before, ram = [f"float t[{tile}], sine[{tile}];"], ram + _FLOAT * tile
     if part.head is not None:
         n = tile if part.n_outputs == 1 else part.n_outputs
-        to = f"{part.first}" if part.n_outputs == 1 else f"{part.first} + j"
         before.append(f"float a[{n}] = {{0.0f}};")
-        after = [f"for ({loop} j = 0; j < {n}; j++) s[{to}] += a[j];"]
+        after = [f"for ({loop} j = 0; j < {n}; j++) s[{part.first} + j] += a[j];"]
+        if part.n_outputs == 1:  # their sum first: s may be far larger, and lose their digits
+            after = [f"for ({loop} j = 1; j < {n}; j++) a[0] += a[j];", f"s[{part.first}] += a[0];"]
     if part.fastfood is not None:
         inner = fastfood_code(prefix, part, n_columns, loop, sink, tile)
     else:
