@@ -259,7 +259,21 @@ def _sink(
             "}",
         ]
     ram = _FLOAT * (tile + (tile if m == 1 else m))
-    return [*lines, f"{each} {{", *_indent(body), "}"], [head], ram
+    some = [f"{each} {{", *_indent(body), "}"]
+    if 1 < m <= TILE and tile < TILE and not paired:  # few outputs do not fill vectors
+        some = [
+            f"if (width == {tile}) {{",
+            f"    const float *h = {head.name} + k * {m};",
+            f"    for ({loop} o = 0; o < {m}; o++) {{",
+            "        float sum = a[o];",
+            f"        for ({loop} j = 0; j < {tile}; j++) sum += h[j * {m} + o] * t[j];",
+            "        a[o] = sum;",
+            "    }",
+            "} else {",
+            *_indent(some),
+            "}",
+        ]
+    return [*lines, *some], [head], ram
 
 
 def _table_code(prefix: str, part: CPart, n_columns: int, loop: str) -> PartCode:
