@@ -261,19 +261,24 @@ def _sink(
     ram = _FLOAT * (tile + (tile if m == 1 else m))
     some = [f"{each} {{", *_indent(body), "}"]
     if 1 < m <= TILE and tile < TILE and not paired:  # few outputs do not fill vectors
-        some = [
-            f"if (width == {tile}) {{",
-            f"    const float *h = {head.name} + k * {m};",
-            f"    for ({loop} o = 0; o < {m}; o++) {{",
-            "        float sum = a[o];",
-            f"        for ({loop} j = 0; j < {tile}; j++) sum += h[j * {m} + o] * t[j];",
-            "        a[o] = sum;",
-            "    }",
-            "} else {",
-            *_indent(some),
-            "}",
-        ]
+        some = _by_output(head.name, m, tile, loop, some)
     return [*lines, *some], [head], ram
+
+
+def _by_output(head: str, m: int, tile: int, loop: str, rest: list[str]) -> list[str]:
+    """Write a full tile output by output, whose sums stay in registers, and the rest otherwise."""
+    return [
+        f"if (width == {tile}) {{",
+        f"    const float *h = {head} + k * {m};",
+        f"    for ({loop} o = 0; o < {m}; o++) {{",
+        "        float sum = a[o];",
+        f"        for ({loop} j = 0; j < {tile}; j++) sum += h[j * {m} + o] * t[j];",
+        "        a[o] = sum;",
+        "    }",
+        "} else {",
+        *_indent(rest),
+        "}",
+    ]
 
 
 def _table_code(prefix: str, part: CPart, n_columns: int, loop: str) -> PartCode:
