@@ -133,6 +133,38 @@ def test_inputs_that_are_not_finite_are_no_undefined_behaviour(tmp_path):
         assert done.returncode == 0, done.stderr
 
 
+BEYOND = """
+#include "m.h"
+int main(void) {
+    int16_t q[M_N_INPUTS];
+    volatile int32_t sink = 0;
+    for (int way = 0; way < 64; way++) {
+        for (int i = 0; i < M_N_INPUTS; i++)
+            q[i] = way < 2 ? (way ? INT16_MIN : INT16_MAX)
+                           : ((i * 7 + way) * (way + 3) / 5 % 2 ? INT16_MIN : INT16_MAX);
+        CALL
+    }
+    return sink == 1;
+}
+"""
+"""Integers beyond the scales of any input."""
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_integers_beyond_the_scales_are_no_undefined_behaviour(tmp_path, dtype):
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is absent")
+    call = "int32_t s[M_N_OUTPUTS]; m_scores_q(q, s); sink = s[0];"
+    sanitize = ["gcc", "-std=c99", "-fsanitize=undefined", "-fno-sanitize-recover", "-O1"]
+    names = ["linear", "values", "pairs", "table"]
+    for name in names:
+        for _ in headers(tmp_path, [name], [dtype]):
+            more = " sink += m_predict_q(q);" if name == "pairs" else ""
+            compile_all(tmp_path, sanitize, {"q.c": BEYOND.replace("CALL", call + more)}, "-o", "q")
+            done = subprocess.run([tmp_path / "q"], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, (name, done.stderr)
+
+
 def test_labels_and_names_cannot_break_the_header(tmp_path):
     if shutil.which("gcc") is None:
         pytest.skip("gcc is absent")

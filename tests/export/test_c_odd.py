@@ -19,7 +19,14 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from cerflearn import MaskedFourierFeatures, cost, export_c
+from cerflearn import (
+    CERFClassifier,
+    CERFRegressor,
+    MaskedFourierFeatures,
+    RandomFourierFeatures,
+    cost,
+    export_c,
+)
 from cerflearn.export.c99.c_calibrate import quantized
 from cerflearn.export.c99.c_fold import staged
 from cerflearn.export.c99.c_scales import QuantizeOptions
@@ -152,6 +159,31 @@ def test_a_scaler_of_inputs_far_from_zero_is_not_folded(first, tmp_path):
     assert report.relative_error < 0.01
 
 
+@needs_compiler
+@pytest.mark.parametrize("activation", ["cosine", "relu", "table"])
+def test_a_predictor_of_inputs_far_from_zero_keeps_its_digits(activation, tmp_path):
+    model = CERFClassifier(macs=60, activation=activation, effort=0.03, random_state=0)
+    model.fit(FAR, X[:, 0] * X[:, 1] > 0)
+    report = export_c(model, tmp_path / "m.h", X=FAR)
+    assert report.label_agreement == 1.0
+    assert report.near_ties < 5
+    assert report.largest_error < (1e-2 if activation == "table" else 1e-4)
+    found = run_example(tmp_path, as_text(FAR[:20])).stdout.split()
+    assert found == [str(label) for label in model.predict(FAR[:20]).tolist()]
+
+
+@needs_compiler
+def test_a_large_bias_does_not_take_digits_from_what_is_added(tmp_path):
+    model = CERFRegressor(macs=60, activation="cosine", effort=0.03, random_state=0)
+    report = export_c(model.fit(X, np.sin(X[:, 0]) + 3e4), tmp_path / "m.h", X=X)
+    assert report.largest_error < 4 * 2.0**-24 * 3e4
+
+
+def test_a_map_of_inputs_far_from_zero_keeps_its_digits(tmp_path):
+    features = RandomFourierFeatures(n_components=10, random_state=0).fit(FAR)
+    assert export_c(features, tmp_path / "m.h", X=FAR).largest_error < 1e-5
+
+
 def test_sums_that_do_not_fit_are_refused():
     features = MaskedFourierFeatures(n_components=20, random_state=0)
     model = make_pipeline(MinMaxScaler(clip=True), features, Ridge()).fit(FAR, X[:, 0] > 0)
@@ -197,3 +229,26 @@ def test_of_a_search_the_best_estimator_is_written(tmp_path):
     export_c(search, tmp_path / "a.h", X=X, name="m")
     export_c(search.best_estimator_, tmp_path / "b.h", X=X, name="m")
     assert (tmp_path / "a.h").read_text() == (tmp_path / "b.h").read_text()
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float32", "int16", "int8"])
+def test_errors_are_compared_with_what_varies(dtype, tmp_path):
+    nearly_constant = X * np.array([1.0, 1.0, 1e-6, 1e-6])
+    features = MaskedFourierFeatures(n_components=20, gamma=1.0, mask_density=0.25, random_state=0)
+    report = export_c(
+        features.fit(nearly_constant), tmp_path / "m.h", X=nearly_constant, dtype=dtype
+    )
+    assert report.relative_error < 0.01
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float32", "int16", "int8"])
+@pytest.mark.parametrize("value", [5.0, 0.0])
+def test_a_constant_is_written(value, dtype, tmp_path):
+    model = CERFRegressor(macs=40, effort=0.03, random_state=0).fit(X, np.full(len(X), value))
+    report = export_c(model, tmp_path / "m.h", X=X, dtype=dtype)
+    assert report.largest_error <= 1e-6
+    assert report.relative_error < 1e-6
+    assert cost(model).flash[dtype] == report.flash_bytes
+    assert float(run_example(tmp_path, as_text(X[:1])).stdout) == pytest.approx(value)

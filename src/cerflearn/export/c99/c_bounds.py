@@ -20,7 +20,9 @@ def float_tolerance(
     m + 3 roundings of the sum of absolute values, and a table whose sum is that close to an edge
     may be looked up beside it.
     """
-    errors = np.abs(np.nan_to_num(X)) * (0.0 if exact_inputs else _FLOAT_ROUNDOFF)
+    errors = np.zeros(X.shape)
+    if not exact_inputs:
+        errors = np.abs(np.nan_to_num(X - X.astype(np.float32)))
     for stage in model.stages:
         errors = _stage_tolerance(stage, X, errors)
         X = stage.run(X)

@@ -23,6 +23,7 @@ from cerflearn.export.c99.c_scales import QuantizeOptions, output_reach, quantiz
 from cerflearn.export.c99.c_sums import ColumnData
 
 _TRIED_ROWS = 2_000  # that scales are tried on
+_VARIES = 2.0**-24  # of its size: an output with less deviation is constant in single precision
 _CHOICES: dict[str, dict[str, tuple[float, ...]]] = {
     "int8": {
         "bits": (15, 13, 11),
@@ -174,8 +175,8 @@ def _loss(
     model: StagedModel, found: IntegerModel, X: Float64Array, truth: Float64Array
 ) -> tuple[float, float]:
     whole = found.run(found.scaling.quantize(X))
-    spread = np.maximum(truth.std(axis=0), 1e-12)
-    error = float(np.sqrt(np.mean(np.square((whole * found.scales - truth) / spread))))
+    wrong = (whole * found.scales - truth) / spread_of(model, truth)
+    error = float(np.sqrt(np.mean(np.square(wrong))))
     labels = labels_of(model.output, truth)
     if labels is None:
         return error, error
@@ -203,12 +204,12 @@ def quantized(
     found: list[IntegerPart] = []
     stage_unit: float | None = None
     total = sum(output_reach(part, data) for part in parts) + np.abs(intercept).max(initial=0.0)
+    reach = 1.1 * float(total) / (MOST * room)
     for part in parts:
-        quantized_part, stage_unit = quantize_part(
-            part, data, dtype, options, 1.1 * float(total) / (MOST * room), stage_unit
-        )
+        quantized_part, stage_unit = quantize_part(part, data, dtype, options, reach, stage_unit)
         found.append(quantized_part)
-    assert stage_unit is not None
+    if stage_unit is None:  # without parts: the same outputs for all rows
+        stage_unit = reach or 1.0
     scales = output_units * stage_unit
     draft = IntegerModel(
         stage,
@@ -264,15 +265,34 @@ def _prepared(part: CPart, zero: Float64Array, units: Float64Array) -> tuple[CPa
 
 def _output_units(model: StagedModel, truth: Float64Array) -> Float64Array:
     """Units of outputs: one for all scores of classes and columns of a map, else deviations."""
-    (stage,) = model.stages
-    own = model.output.kind in ("values", "multilabel") or (
-        model.output.kind == "features"
-        and any(part.head is not None or part.kind in ("table", "linear") for part in stage.parts)
-    )
-    if not own:
-        return np.ones(stage.n_outputs)
+    if not _have_own_units(model):
+        return np.ones(model.n_outputs)
     deviation = truth.std(axis=0)
     return np.where(deviation > 0.0, deviation, 1.0)
+
+
+def _have_own_units(model: StagedModel) -> bool:
+    """Whether each output has a unit of its own."""
+    return model.output.kind in ("values", "multilabel") or (
+        model.output.kind == "features"
+        and any(
+            part.head is not None or part.kind in ("table", "linear")
+            for part in model.stages[-1].parts
+        )
+    )
+
+
+def spread_of(model: StagedModel, truth: Float64Array) -> Float64Array:
+    """Deviations (n_outputs,) that errors are compared with.
+
+    That of all features of a map together: some hardly vary, and weigh as little in a kernel.
+    Sizes stand for deviations of outputs that do not vary.
+    """
+    deviation: Float64Array = truth.std(axis=0)
+    if model.output.kind == "features" and not _have_own_units(model):
+        deviation = np.full_like(deviation, math.sqrt(np.mean(np.square(deviation))))
+    size = np.maximum(np.abs(truth).max(axis=0), 1e-12)
+    return np.where(deviation > _VARIES * size, deviation, size)
 
 
 def _unbounded(stage: CStage, X: Float64Array) -> Float64Array:

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from cerflearn._atomic import check_target, write_atomically
 from cerflearn._typing import Float64Array, MatrixLike
 from cerflearn.export.c99.c_bounds import float_tolerance
-from cerflearn.export.c99.c_calibrate import IntegerModel, calibrated, quantized
+from cerflearn.export.c99.c_calibrate import IntegerModel, calibrated, quantized, spread_of
 from cerflearn.export.c99.c_comment import comment_lines, macs_of
 from cerflearn.export.c99.c_fold import staged
 from cerflearn.export.c99.c_header import ModelCode, float_code, header_text
@@ -69,7 +69,8 @@ class CExportReport:
     largest_error : float or None
         Largest difference of a score, feature or value.
     relative_error : float or None
-        Root mean squared difference over the deviation of the scores, features or values.
+        Root mean squared difference over the deviation of the scores or values, or of all
+        features of a map together.
     near_ties : int
         Rows whose label is within the rounding of float32 of another one.
     compiler : str or None
@@ -213,8 +214,11 @@ def make_code(
     estimator: BaseEstimator, name: str, dtype: ExportDtype, X: MatrixLike | None
 ) -> tuple[StagedModel, ModelCode, IntegerModel | None]:
     """Make stages, C and, for integers, their scales of an estimator; see :func:`export_c`."""
-    model = staged(program_of(estimator), one_stage=dtype != "float32")
+    program = program_of(estimator)
+    model = staged(program, one_stage=dtype != "float32")
     if dtype == "float32":
+        if X is not None:
+            model = staged(program, rows=check_rows(model, X))
         return model, float_code(name, model), None
     whole = calibrated(model, dtype, check_rows(model, X))
     return model, integer_code(name, model, whole), whole
@@ -284,12 +288,11 @@ def _verified(
             )
         scores = found.scores * whole.scales
     error = np.abs(scores - truth)
-    spread = np.maximum(truth.std(axis=0), 1e-30)
     result: dict[str, Any] = {
         "verified": True,
         "n_rows": len(rows),
         "largest_error": float(error.max()),
-        "relative_error": float(np.sqrt(np.mean(np.square(error / spread)))),
+        "relative_error": float(np.sqrt(np.mean(np.square(error / spread_of(model, truth))))),
         "near_ties": int(near.sum()),
         "compiler": found.compiler,
     }

@@ -102,9 +102,10 @@ def part_code(prefix: str, name: str, part: CPart, n_columns: int, loop: str) ->
         before, ram = [f"float t[{tile}], sine[{tile}];"], ram + _FLOAT * tile
     if part.head is not None:
         n = tile if part.n_outputs == 1 else part.n_outputs
-        to = f"{part.first}" if part.n_outputs == 1 else f"{part.first} + j"
         before.append(f"float a[{n}] = {{0.0f}};")
-        after = [f"for ({loop} j = 0; j < {n}; j++) s[{to}] += a[j];"]
+        after = [f"for ({loop} j = 0; j < {n}; j++) s[{part.first} + j] += a[j];"]
+        if part.n_outputs == 1:  # their sum first: s may be far larger, and lose their digits
+            after = [f"for ({loop} j = 1; j < {n}; j++) a[0] += a[j];", f"s[{part.first}] += a[0];"]
     if part.fastfood is not None:
         inner = fastfood_code(prefix, part, n_columns, loop, sink, tile)
     else:
@@ -258,7 +259,26 @@ def _sink(
             "}",
         ]
     ram = _FLOAT * (tile + (tile if m == 1 else m))
-    return [*lines, f"{each} {{", *_indent(body), "}"], [head], ram
+    some = [f"{each} {{", *_indent(body), "}"]
+    if 1 < m <= TILE and tile < TILE and not paired:  # few outputs do not fill vectors
+        some = _by_output(head.name, m, tile, loop, some)
+    return [*lines, *some], [head], ram
+
+
+def _by_output(head: str, m: int, tile: int, loop: str, rest: list[str]) -> list[str]:
+    """Write a full tile output by output, whose sums stay in registers, and the rest otherwise."""
+    return [
+        f"if (width == {tile}) {{",
+        f"    const float *h = {head} + k * {m};",
+        f"    for ({loop} o = 0; o < {m}; o++) {{",
+        "        float sum = a[o];",
+        f"        for ({loop} j = 0; j < {tile}; j++) sum += h[j * {m} + o] * t[j];",
+        "        a[o] = sum;",
+        "    }",
+        "} else {",
+        *_indent(rest),
+        "}",
+    ]
 
 
 def _table_code(prefix: str, part: CPart, n_columns: int, loop: str) -> PartCode:

@@ -43,6 +43,7 @@ from cerflearn.features.masked import MaskedMap
 _FOLDED_SHIFT = (
     256.0  # of a scaled column: folding it loses that many roundings of single precision
 )
+_PREPARES = (Clip, Fill, OneHot, Parallel, Scale)  # steps that read inputs one by one
 _LEAST_BUTTERFLY = 64  # padded size from which a Fastfood transform is written as one
 
 
@@ -63,7 +64,9 @@ class _Terms:
 _State: TypeAlias = _Terms | CStage
 
 
-def staged(program: Program, *, one_stage: bool = False) -> StagedModel:
+def staged(
+    program: Program, *, one_stage: bool = False, rows: Float64Array | None = None
+) -> StagedModel:
     """Make stages of a program.
 
     Parameters
@@ -73,6 +76,9 @@ def staged(program: Program, *, one_stage: bool = False) -> StagedModel:
     one_stage : bool, default=False
         Fold every linear step, also where two products would cost less, and refuse what needs
         more than one stage.
+    rows : ndarray of shape (n_samples, n_inputs), optional
+        Where inputs are: a map or predictor without a scaler gets those that are far from zero for
+        their deviation less their mean, as if a scaler stood before it.
 
     Returns
     -------
@@ -80,7 +86,10 @@ def staged(program: Program, *, one_stage: bool = False) -> StagedModel:
         At least one stage; ``ValueError`` names a step that has no C.
     """
     closed: list[CStage] = []
-    state: _State = _identity(program.n_inputs)
+    inputs = _identity(program.n_inputs)
+    if rows is not None and program.steps and not isinstance(program.steps[0], _PREPARES):
+        inputs = _less_means(inputs, rows)
+    state: _State = inputs
     for step in program.steps:
         if isinstance(state, _Terms) and not one_stage:
             state = _near_zero(state)  # integers subtract zeros of their own
@@ -104,6 +113,19 @@ def _near_zero(terms: _Terms) -> _Terms:
         if columns[i].can_be_shifted and math.isfinite(zero):
             columns[i] = columns[i].shifted(zero)
             shift[i] += terms.factor[i] * zero
+    return replace(terms, columns=tuple(columns), shift=shift)
+
+
+def _less_means(terms: _Terms, rows: Float64Array) -> _Terms:
+    """Return inputs less their mean, where it is many deviations from zero."""
+    mean, deviation = rows.mean(axis=0), rows.std(axis=0)
+    common = np.sqrt(np.square(deviation).mean())
+    deviation = np.where(deviation > 0.0, deviation, common)  # constants are biases
+    columns, shift = list(terms.columns), terms.shift.copy()
+    for i in np.flatnonzero(np.abs(mean) > _FOLDED_SHIFT * deviation):
+        zero = float(np.float32(mean[i]))
+        if math.isfinite(zero):
+            columns[i], shift[i] = columns[i].shifted(zero), zero
     return replace(terms, columns=tuple(columns), shift=shift)
 
 
@@ -330,6 +352,8 @@ def _folded(terms: _Terms, parts: list[CPart], intercept: Float64Array) -> CStag
         for inputs, chosen, block in part.projections.blocks():
             offsets[chosen] += terms.shift[inputs] @ block
             blocks.append(terms.factor[inputs, None] * block)
+        if part.kind in ("cosine", "pair"):
+            offsets -= np.rint(offsets)  # whole turns
         scale = terms.factor if part.fastfood is not None and (terms.factor != 1.0).any() else None
         projections = part.projections.with_values(blocks)
         folded.append(replace(part, projections=projections, offsets=offsets, fastfood_scale=scale))

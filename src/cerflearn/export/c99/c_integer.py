@@ -156,7 +156,11 @@ def _function_lines(
     """Write what comes before and after the sum ``t`` of projection ``k``, and arrays."""
     kind, first = part.part.kind, part.part.first
     if kind == "linear":
-        after = [f"s[{first} + k] += {shifted('(int32_t)t', part.exponent)};"]
+        # Modulo 2^32, as integers beyond the scales may come in.
+        term = f"t * {2**part.exponent}u" if part.exponent > 0 else "t"
+        if part.exponent < 0:
+            term = f"(uint32_t)((int32_t)t >> {-part.exponent})"
+        after = [f"s[{first} + k] = (int32_t)((uint32_t)s[{first} + k] + {term});"]
         return ["uint32_t t = 0;"], after, []
     if kind in ("cosine", "pair"):
         return _cosine_lines(prefix, name, part, dtype, loop, into)

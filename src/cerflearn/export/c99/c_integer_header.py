@@ -70,9 +70,11 @@ def _sum_lines(name: str, whole: IntegerModel, loop: str) -> tuple[list[str], li
         bias = f"{name}_s0_intercept[o]"
     lines: list[str] = []
     each = f"for ({loop} o = 0; o < {n}; o++)"
-    first = whole.parts[0]
     # The first part may sum in its own unit: nothing is in s before it.
-    alone = first.part.kind != "linear" and first.part.n_outputs == n and first.exponent != 0
+    alone = any(
+        part.part.kind != "linear" and part.part.n_outputs == n and part.exponent != 0
+        for part in whole.parts[:1]
+    )
     lines.append(f"{each} s[o] = {'0' if alone else bias};")
     ram = 0
     for number, part in enumerate(whole.parts):

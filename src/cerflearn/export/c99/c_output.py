@@ -66,6 +66,12 @@ def decision_code(name: str, model: StagedModel, ctype: str, loop: str) -> list[
         ]
     n_classes = len(model.output.classes)
     zero = "0.0f" if ctype == "float" else "0"
+    add, subtract = "sums[i] += s[pair];", "sums[j] -= s[pair];"
+    if ctype == "int32_t":  # modulo 2^32, as integers beyond the scales may come in
+        add, subtract = (
+            f"sums[{of}] = (int32_t)((uint32_t)sums[{of}] {sign} (uint32_t)s[pair]);"
+            for of, sign in (("i", "+"), ("j", "-"))
+        )
     return [
         "/* Number of the class: every pair votes; of equally many votes, the largest sum. */",
         head[1],
@@ -75,8 +81,8 @@ def decision_code(name: str, model: StagedModel, ctype: str, loop: str) -> list[
         f"    for (int i = 0; i < {n_classes}; i++) {{",
         f"        for (int j = i + 1; j < {n_classes}; j++) {{",
         f"            votes[s[pair] > {zero} ? i : j]++;",
-        "            sums[i] += s[pair];",
-        "            sums[j] -= s[pair];",
+        f"            {add}",
+        f"            {subtract}",
         "            pair++;",
         "        }",
         "    }",
