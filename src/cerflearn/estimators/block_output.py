@@ -35,7 +35,15 @@ OUTPUT_ROWS = 4096
 
 
 class BlockTransforms:
-    """Mixin of transformers that also take sources of blocks."""
+    """Mixin of transformers that also take sources of blocks.
+
+    ``set_output`` concerns rows in memory: outputs of others are blocks or a Dask array.
+    """
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)  # scikit-learn wraps transform for set_output
+        if "transform" in cls.__dict__:
+            cls.transform = _without_container(cls.__dict__["transform"])  # type: ignore[attr-defined]
 
     @abstractmethod
     def _transform_rows(self, X: Any) -> FloatArray:
@@ -69,6 +77,19 @@ class BlockTransforms:
     def _transform_blocks(self, X: Any) -> Any:
         """Return outputs of rows that are not in memory, see :func:`block_outputs`."""
         return block_outputs(self, X, self._transform_rows)
+
+
+def _without_container(method: Callable[..., Any]) -> Callable[..., Any]:
+    """``transform`` as scikit-learn has wrapped it, or as it is for rows that are not in memory."""
+    plain: Callable[..., Any] = method.__wrapped__ if hasattr(method, "__wrapped__") else method
+
+    @wraps(method)
+    def run(self: Any, X: MatrixLike, *others: Any, **settings: Any) -> Any:
+        if type(X) is np.ndarray or not is_streamed(X):
+            return method(self, X, *others, **settings)
+        return plain(self, X, *others, **settings)
+
+    return run
 
 
 def in_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
