@@ -19,8 +19,9 @@ SIMULATED_ROWS = 100_000_000
 NETWORK, LATENCY = 1.25e9, 5e-4
 """Bytes a second (10 Gbit/s) and seconds of a message of the cluster that is simulated."""
 
-QUIET_LOAD = 2.5
-"""Most processes that ran or waited, those of a fit included, for a wall time to be shown."""
+QUIET_LOAD = 3.2
+"""Most processes that ran or waited for a wall time to be shown: those of a fit, which are two
+workers and the client, and hardly any other."""
 
 ENGINES = ("serial", "threads", "dask 1", "dask 2")
 NAMES = ("one thread", "two threads", "Dask, 1 process", "Dask, 2 processes")
@@ -106,7 +107,52 @@ def cores(results: Record, n_rows: int = 500_000, K: int = 512) -> str:
         f"{n_rows:,} rows and {K:,} candidates, each fit the best of "
         f"{len(serial['all_seconds'])}, in turn:\n\n"
     )
+    return intro + table(head, rows) + "\n\n" + _overhead(found, n_rows)
+
+
+def _overhead(found: Record, n_rows: int) -> str:
+    """Say what a stage takes beyond that of one thread, shared among the processes."""
+    told = []
+    n_tasks = math.ceil(n_rows / BLOCK_ROWS / 16)
+    for n_processes in (1, 2):
+        alone = found["serial"]["stage"] / n_processes
+        beyond = found[f"dask {n_processes}"]["stage"] - alone
+        told.append(
+            f"{beyond:.2f} s ({100 * beyond / alone:.0f} %, {1e3 * beyond / n_tasks:.0f} ms for "
+            f"each of {n_tasks} tasks) with {n_processes} process" + "es" * (n_processes > 1)
+        )
+    return f"Overhead of Dask in a stage, beyond the share of one thread's time: {', '.join(told)}."
+
+
+def memory(results: Record) -> str:
+    """Memory and time of fits of many rows, by where the rows are."""
+    found, rows = results["memory"], []
+    names = list(dict.fromkeys(key.split(", ")[0] for key in found))
+    for name in names:
+        records = [found.get(f"{name}, {form}") for form in ("array", "npy", "parquet")]
+        if len({record["digest"] for record in records if record}) != 1:
+            raise SystemExit(f"{name}: fits of the same rows differ")
+        base = records[0]
+        rows.append([f"`{name}`", *(_beside(record, base) for record in records)])
+    head = ["fit", "array in memory", "`from_npy`", "`from_parquet`, row groups of 100,000"]
+    intro = (
+        "By `make bench-scale`, 5,000,000 x 64 in float32, `MaskedCERF()` and `CERFClassifier("
+        "macs=300, effort=.01)` of three classes, once each on one thread: peak of anonymous "
+        "memory, seconds of `fit` (CPU time), and how many times those of the array:\n\n"
+    )
     return intro + table(head, rows)
+
+
+def _beside(record: Record | None, base: Record | None) -> str:
+    """Memory, CPU time, and how many times that of the array in memory."""
+    if record is None:
+        return ""
+    text = f"{record['memory']:,.0f} MB, {_time(record)} s"
+    if base is None or base is record:
+        return text
+    quiet = max(record["load"], base["load"]) <= QUIET_LOAD
+    clock = "seconds" if quiet else "cpu_seconds"
+    return f"{text}, {record[clock] / base[clock]:.2f} times"
 
 
 def costs_of(record: Record, *, local: bool) -> Costs:
@@ -201,6 +247,7 @@ def texts(results: Record) -> dict[str, str]:
         "growth of fits": ("growth", growth),
         "engines": ("cores", cores),
         "costs of a stage": ("costs", costs),
+        "fits of many rows": ("memory", memory),
         "many workers": ("costs", simulated),
         "rows of a task": ("costs", tasks),
     }

@@ -1,9 +1,9 @@
 """Time and memory of fits as rows grow, by engine; a stage on up to 1,000 workers, simulated.
 
-    python benchmarks/scale.py run [--again] [--parts growth,cores,costs]
+    python benchmarks/scale.py run [--again] [--parts growth,cores,costs,memory]
     python benchmarks/scale.py render [--check]     # docs/large_data.md
 
-Makes its data (in the folder of TMPDIR, 1.2 GB) and writes benchmarks/results/scale.json, in which
+Makes its data (in the folder of TMPDIR, 2.5 GB) and writes benchmarks/results/scale.json, in which
 it measures what is missing. Each fit runs in a process of its own, from a file of NumPy's that is
 in the cache of the disk.
 
@@ -12,6 +12,8 @@ in the cache of the disk.
 - cores: the same of 500,000 rows and 512 candidates, in turn, so that all meet the same conditions.
 - costs: CPU time of a block of rows, of merging, of the M-step and of a task in the scheduler; time
   of a message between two processes. The simulation (``_scale_model.py``) is made of them.
+- memory: ``MaskedCERF`` and ``CERFClassifier`` of 5,000,000 rows in memory, from a file of NumPy's
+  and from parquet, each once: peak of anonymous memory, time beside that of the array.
 """
 
 from __future__ import annotations
@@ -24,7 +26,6 @@ import pickle
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -38,7 +39,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from _markers import fill, write_or_check
+from _scale_memory import ESTIMATORS, FORMS, fit_form, write_forms
 from _scale_tables import texts
+from _scale_watch import MemoryWatch, StageClock
 from cerflearn import CVEM, MaskedCERF
 from datasets import read  # noqa: F401  puts experiments on the path
 from experiments.provenance import made_by
@@ -51,13 +54,15 @@ ENGINES = {"serial": 0, "threads": 0, "dask 1": 1, "dask 2": 2}  # processes of 
 SIZES: dict[str, dict[str, Any]] = {
     "full": {
         "growth": {"rows": (10_000, 31_623, 100_000, 316_228, 1_000_000, 3_162_278), "K": 64},
-        "cores": {"rows": (500_000,), "K": 512, "repeats": 2},
+        "cores": {"rows": (500_000,), "K": 512, "repeats": 2, "stages": 2},
         "costs": {"K": (64, 512, 1_024), "rows": 8_192, "messages": 20},
+        "memory": {"rows": 5_000_000},
     },
     "tiny": {
         "growth": {"rows": (2_000,), "K": 8},
-        "cores": {"rows": (2_000,), "K": 8, "repeats": 1},
+        "cores": {"rows": (2_000,), "K": 8, "repeats": 1, "stages": 2},
         "costs": {"K": (8,), "rows": 2_048, "messages": 2},
+        "memory": {"rows": 1_500},
     },
 }
 Record = dict[str, Any]
@@ -73,61 +78,6 @@ def write_rows(path: Path, n_rows: int) -> None:
         noise = 0.3 * rng.normal(size=(CHUNK, N_INPUTS)).astype(np.float32)
         rows[start : start + CHUNK] = (hidden @ mixing + noise)[: n_rows - start]
     rows.flush()
-
-
-class StageClock:
-    """Standard output that notes the time of each stage that ``verbose`` reports."""
-
-    def __init__(self) -> None:
-        self.wall: list[float] = []
-        self.cpu: list[float] = []
-
-    def write(self, text: str) -> None:
-        """Note the time."""
-        if "stage" in text:
-            self.wall.append(time.perf_counter())
-            self.cpu.append(time.process_time())
-
-    def flush(self) -> None:
-        """Nothing is kept back."""
-
-    def seconds(self) -> tuple[list[float], list[float]]:
-        """Wall and CPU time from each stage to the next."""
-        return np.diff(self.wall).tolist(), np.diff(self.cpu).tolist()
-
-
-class MemoryWatch:
-    """Most anonymous memory (RssAnon) of some processes, in MB, read 50 times a second."""
-
-    def __init__(self, processes: dict[int, str]) -> None:
-        self.processes, self.most = processes, dict.fromkeys(processes.values(), 0.0)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> MemoryWatch:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        stopped = False
-        while not stopped:
-            stopped = self._stop.wait(0.02)  # a short fit is read once, at its end
-            for process, name in self.processes.items():
-                self.most[name] = max(self.most[name], anonymous(process))
-
-
-def anonymous(process: int) -> float:
-    """RssAnon of a process in MB; 0 if it has gone."""
-    try:
-        status = Path(f"/proc/{process}/status").read_text()
-    except OSError:
-        return 0.0
-    kib = [line.split()[1] for line in status.splitlines() if line.startswith("RssAnon")]
-    return int(kib[0]) * 1024 / 1e6 if kib else 0.0
 
 
 @contextmanager
@@ -148,9 +98,11 @@ def cluster(n_processes: int, in_process: bool = False) -> Iterator[Any]:
         yield client
 
 
-def fit(path: str, engine: str, K: int, in_process: bool, **selector: Any) -> Record:
+def fit(
+    path: str, engine: str, K: int, in_process: bool, max_stages: int = 3, **selector: Any
+) -> Record:
     """Fit rows of a file: seconds of all and of each stage, memory of client and workers."""
-    chosen = CVEM(max_stages=3, n_closing_stages=0, tol=0.0, **selector)
+    chosen = CVEM(max_stages=max_stages, n_closing_stages=0, tol=0.0, **selector)
     model = MaskedCERF(
         n_components=K // 4, n_candidates=K, selector=chosen, gamma=GAMMA, random_state=0, verbose=1
     )
@@ -193,11 +145,16 @@ def digest(model: MaskedCERF) -> str:
 def apart(task: Record, tiny: bool) -> Record:
     """Fit in a process of its own; in this one if it is small."""
     if tiny:
-        return fit(**task, in_process=True)
+        return run_task(task, in_process=True)
     command = [sys.executable, __file__, "fit", "--task", json.dumps(task)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     record: Record = json.loads(done.stdout.splitlines()[-1])
     return record
+
+
+def run_task(task: Record, in_process: bool) -> Record:
+    """Fit in this process."""
+    return fit_form(**task) if "form" in task else fit(**task, in_process=in_process)
 
 
 def best_of(records: list[Record]) -> Record:
@@ -238,7 +195,8 @@ def measure_cores(setting: Record, folder: Path, tiny: bool, keep: Callable[...,
     found: dict[str, list[Record]] = {engine: [] for engine in ENGINES}
     for _ in range(setting["repeats"]):
         for engine, records in found.items():
-            records.append(apart({"path": str(path), "engine": engine, "K": setting["K"]}, tiny))
+            task = {"path": str(path), "engine": engine, "K": setting["K"]}
+            records.append(apart(task | {"max_stages": setting["stages"]}, tiny))
             keep("cores", engine, best_of(records))
     path.unlink()
 
@@ -296,7 +254,26 @@ def messages(sums: Any, repeats: int, in_process: bool) -> Record:
     return {"sent": min(sent), "empty": min(empty), "dispatch": min(dispatch)}
 
 
-PARTS = {"growth": measure_growth, "cores": measure_cores, "costs": measure_costs}
+def measure_memory(setting: Record, folder: Path, tiny: bool, keep: Callable[..., None]) -> None:
+    """Fits of many rows in three forms."""
+    wanted = {f"{name}, {form}": (name, form) for name in ESTIMATORS for form in FORMS}
+    if all(keep("memory", key) for key in wanted):
+        return
+    path = folder / "rows.npy"
+    write_rows(path, setting["rows"])
+    write_forms(path, folder)
+    for key, (name, form) in wanted.items():
+        if not keep("memory", key):
+            task = {"path": str(path), "folder": str(folder), "form": form, "estimator": name}
+            keep("memory", key, apart(task, tiny))
+
+
+PARTS = {
+    "growth": measure_growth,
+    "cores": measure_cores,
+    "costs": measure_costs,
+    "memory": measure_memory,
+}
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -339,7 +316,7 @@ def main() -> None:
     parser.add_argument("--task", help=argparse.SUPPRESS)  # of a process of its own
     arguments = parser.parse_args()
     if arguments.command == "fit":
-        print(json.dumps(plain(fit(**json.loads(arguments.task), in_process=False))))
+        print(json.dumps(plain(run_task(json.loads(arguments.task), in_process=False))))
     else:
         {"run": run, "render": render}[arguments.command](arguments)
 

@@ -22,7 +22,7 @@ def fixture_costs(model):
 
 def test_a_small_run_has_all_results_and_goes_on_where_it_stopped(call, load, tmp_path):
     path = tmp_path / "scale.json"
-    assert call("scale", "run", "--tiny", "--output", path).count("\n") == 9
+    assert call("scale", "run", "--tiny", "--output", path).count("\n") == 15
     results = json.loads(path.read_text())
     engines = ("serial", "threads", "dask 1", "dask 2")
     assert set(results["growth"]) == {f"2000, {engine}" for engine in engines}
@@ -30,10 +30,17 @@ def test_a_small_run_has_all_results_and_goes_on_where_it_stopped(call, load, tm
     assert len({record["digest"] for record in results["growth"].values()}) == 1
     assert min(record["memory"] for record in results["growth"].values()) > 10
     assert results["costs"]["8"]["n_bytes"] > 8 * 8 * 8
+    forms = {f"{name}, {form}" for name in ("MaskedCERF", "CERFClassifier")
+             for form in ("array", "npy", "parquet")}  # fmt: skip
+    assert set(results["memory"]) == forms
+    assert len({record["digest"] for record in results["memory"].values()}) == 2
     assert call("scale", "run", "--tiny", "--output", path) == ""
     tables = load("_scale_tables")
     assert "2,000" in tables.growth(results)
     assert tables.simulated(results).count("\n") > 10
+    assert tables.memory(results).count("\n") == 5
+    results["costs"]["512"] = results["costs"]["8"]
+    assert "with 1 process, " in tables.cores(results)
 
 
 def test_the_page_shows_what_was_measured(call):

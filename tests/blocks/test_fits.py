@@ -155,6 +155,21 @@ def test_outputs_of_sources_come_in_blocks_with_the_same_bits(tmp_path, n_rows, 
         np.testing.assert_array_equal(np.load(written), expected)
 
 
+def test_outputs_of_rows_not_in_memory_are_blocks_whatever_the_container_of_others(tmp_path):
+    sampler = RandomFourierFeatures(n_components=6, random_state=0).fit(X)
+    expected = sampler.transform(X)
+    sampler.set_output(transform="pandas")
+    assert isinstance(sampler.transform(X), pd.DataFrame)
+    np.testing.assert_array_equal(
+        np.concatenate(list(sampler.transform(in_pieces_of(X, 700)))), expected
+    )
+    lazy = sampler.transform(da.from_array(X, chunks=700))
+    assert isinstance(lazy, da.Array)
+    np.testing.assert_array_equal(lazy.compute(), expected)
+    written = sampler.transform_to(in_pieces_of(X, 700), tmp_path / "out.npy")
+    np.testing.assert_array_equal(np.load(written), expected)
+
+
 def in_pieces_of(rows, size):
     return from_blocks([rows[i : i + size] for i in range(0, len(rows), size)])
 

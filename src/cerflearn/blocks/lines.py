@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import gzip
 import re
+import zlib
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from typing import Any
 
 import numpy as np
 
-from cerflearn.blocks.row_source import FileSource, RowBlock, missing_extra, rows_at_once
+from cerflearn.blocks.row_source import (
+    FileSource,
+    RowBlock,
+    RowSource,
+    missing_extra,
+    rows_at_once,
+)
+from cerflearn.blocks.several import open_files, open_tables
 from cerflearn.blocks.table_columns import TableColumns
 
 _COLUMN_ZERO = re.compile(rb"[ \t]0:")  # columns are counted from 0, not from 1
 _PIECE_BYTES = 2**24  # of a file that are read at once to find its lines
+_GZIP = b"\x1f\x8b"  # what compressed files begin with
+_BEYOND = "\0"  # column of what a row has beyond the header's names
 
 
 class LineSource(FileSource):
@@ -33,10 +45,22 @@ class LineSource(FileSource):
         self._offsets: list[int] = []  # where blocks begin, and the end
         self._indexed: Any = None
 
+    @contextmanager
+    def _open(self) -> Iterator[Any]:
+        """Open the file to read its bytes, those before compression; errors name it."""
+        path = self.paths[0]
+        with open(path, "rb") as file:
+            compressed = file.read(len(_GZIP)) == _GZIP
+        try:
+            with gzip.open(path) if compressed else open(path, "rb") as file:
+                yield file
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"{self.name} cannot be decompressed: {error}") from error
+
     def _index(self, start: int, n_rows: int) -> None:
         """Find where each block of ``n_rows`` lines begins, from byte ``start`` on."""
         offsets, n_lines, position = [start], 0, start
-        with open(self.paths[0], "rb") as file:
+        with self._open() as file:
             file.seek(start)
             while piece := file.read(_PIECE_BYTES):
                 ends = np.flatnonzero(np.frombuffer(piece, np.uint8) == ord("\n")) + 1
@@ -50,7 +74,7 @@ class LineSource(FileSource):
         """See :meth:`RowSource.blocks`."""
         if self.version() != self._indexed:
             raise ValueError(f"{self.name} has changed since it was opened: open it again.")
-        with open(self.paths[0], "rb") as file:
+        with self._open() as file:
             for block in range(first, len(self._offsets) - 1):
                 file.seek(self._offsets[block])
                 text = file.read(self._offsets[block + 1] - self._offsets[block])
@@ -88,7 +112,7 @@ class CsvSource(LineSource):
     ) -> None:
         super().__init__(path)
         self._separator = separator
-        with open(self.paths[0], "rb") as file:
+        with self._open() as file:
             header = file.readline()
         if not header.strip():
             raise ValueError(f"{self.name} is empty: it has no header.")
@@ -99,8 +123,6 @@ class CsvSource(LineSource):
         self._columns = TableColumns(self._names, columns, target, self.name)
         self.feature_names = self._columns.features
         self._index(len(header), rows_at_once(len(self._names)))
-        if len(self._offsets) < 2:
-            raise ValueError(f"{self.name} has no rows below its header.")
 
     def _read(self, text: bytes, **settings: Any) -> Any:
         try:
@@ -109,12 +131,27 @@ class CsvSource(LineSource):
             raise missing_extra("pandas", "Reading CSV files") from error
         return pd.read_csv(BytesIO(text), sep=self._separator, **settings)
 
+    def _frame(self, text: bytes) -> Any:
+        """Columns that are used, of some lines; ``ValueError`` for a row that is too long."""
+        names, used = self._names, self._columns.all
+        if len(self._separator) > 1:  # an expression, which a line cannot be made of
+            return self._read(text, header=None, names=names, usecols=used, index_col=False)
+        # pandas leaves out what is beyond the names it is given: one more shows what is there.
+        names, used = [*names, _BEYOND], [*used, _BEYOND]
+        line = self._separator.join("0" * len(names)).encode() + b"\n"
+        frame = self._read(line + text, header=0, names=names, usecols=used, index_col=False)
+        beyond = np.flatnonzero(frame[_BEYOND].notna())
+        if len(beyond):
+            raise ValueError(
+                f"row {beyond[0]} has more values than the {len(self._names)} names of the header"
+            )
+        return frame
+
     def _parse(self, text: bytes) -> RowBlock:
         columns = self._columns
         if not text.strip():  # pandas would raise an error
             return np.empty((0, len(columns.features))), columns.target(lambda _: np.empty(0))
-        settings = {"names": self._names, "usecols": columns.all, "index_col": False}
-        frame = self._read(text, header=None, **settings)
+        frame = self._frame(text)
         for name in columns.features:
             if frame[name].dtype.kind not in "biuf":
                 raise ValueError(
@@ -131,26 +168,29 @@ class SvmlightSource(LineSource):
     ----------
     path : path-like
         The file.
-    n_features : int, optional
-        Number of columns.
+
+    Attributes
+    ----------
+    n_features : int or None
+        Number of columns, to be set before blocks are read; None takes as many as a block has.
+    zero_based : bool
+        Whether columns are counted from 0.
     """
 
-    def __init__(self, path: Any, n_features: int | None = None) -> None:
+    def __init__(self, path: Any) -> None:
         super().__init__(path)
         self._index(0, rows_at_once(1))
         if len(self._offsets) < 2:
             raise ValueError(f"{self.name} is empty.")
-        self._n_features = n_features
-        with open(self.paths[0], "rb") as file:
-            self._zero_based = any(_COLUMN_ZERO.search(line) is not None for line in file)
-        if n_features is None:
-            self._n_features = max(int(X.shape[1]) for X, _ in self.blocks())
+        self.n_features: int | None = None
+        with self._open() as file:
+            self.zero_based = any(_COLUMN_ZERO.search(line.partition(b"#")[0]) for line in file)
 
     def _parse(self, text: bytes) -> RowBlock:
         from sklearn.datasets import load_svmlight_file
 
         X, y = load_svmlight_file(
-            BytesIO(text), n_features=self._n_features, zero_based=self._zero_based
+            BytesIO(text), n_features=self.n_features, zero_based=self.zero_based
         )
         return X, y
 
@@ -161,13 +201,15 @@ def from_csv(
     target: str | Sequence[str] | None = None,
     *,
     separator: str = ",",
-) -> CsvSource:
-    r"""Make a source of a CSV file with a header, read some lines at a time.
+) -> RowSource:
+    r"""Make a source of CSV files with a header, read some lines at a time.
 
     Parameters
     ----------
-    path : str or path-like
-        The file; a line break inside quotes is not possible.
+    path : str, path-like or list of them
+        The file, several of them, or a folder, of which all files are read whose names end with
+        ``.csv`` or ``.csv.gz``, in the order of the numbers in their names. They may be compressed
+        by gzip. A line break inside quotes is not possible.
     columns : sequence of str, default=None
         Columns of X, in this order; all but the target if None.
     target : str or sequence of str, default=None
@@ -196,18 +238,22 @@ def from_csv(
     >>> X.tolist(), y.tolist()
     ([[1.0, 2.5], [3.0, 4.0]], ['yes', 'no'])
     """
-    return CsvSource(path, columns, target, separator)
+
+    def read(file: Any, names: Any) -> CsvSource:
+        return CsvSource(file, names, target, separator)
+
+    return open_tables(path, (".csv", ".csv.gz"), columns, read)
 
 
-def from_svmlight(path: Any, n_features: int | None = None) -> SvmlightSource:
-    r"""Make a source of an svmlight (libsvm) file: sparse rows, targets in front.
+def from_svmlight(path: Any, n_features: int | None = None) -> RowSource:
+    r"""Make a source of svmlight (libsvm) files: sparse rows, targets in front.
 
     Parameters
     ----------
-    path : str or path-like
-        The file.
+    path : str, path-like or list of them
+        The file, or several of them; they may be compressed by gzip.
     n_features : int, default=None
-        Number of columns; None: the largest column of the file, found in a pass over it.
+        Number of columns; None: the largest column there is, found in a pass over all rows.
 
     Returns
     -------
@@ -230,4 +276,13 @@ def from_svmlight(path: Any, n_features: int | None = None) -> SvmlightSource:
     >>> X.toarray().tolist(), y.tolist()
     ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1.0, 0.0])
     """
-    return SvmlightSource(path, n_features)
+    source = open_files(path, SvmlightSource)
+    files = [source] if isinstance(source, SvmlightSource) else source.sources
+    zero_based = any(file.zero_based for file in files)
+    for file in files:
+        file.zero_based = zero_based
+    if n_features is None:
+        n_features = max(int(X.shape[1]) for X, _ in source.blocks())
+    for file in files:
+        file.n_features = n_features
+    return source

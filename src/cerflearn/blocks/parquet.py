@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cerflearn.blocks.row_source import FileSource, RowBlock, missing_extra, rows_at_once
+from cerflearn.blocks.row_source import (
+    FileSource,
+    RowBlock,
+    RowSource,
+    missing_extra,
+    rows_at_once,
+)
+from cerflearn.blocks.several import open_tables
 from cerflearn.blocks.table_columns import TableColumns
 
 
@@ -35,8 +42,6 @@ class ParquetSource(FileSource):
             self._dtype = _common_dtype(file.schema_arrow, self.feature_names, self.name)
             groups = range(file.metadata.num_row_groups)
             self._lengths = [file.metadata.row_group(group).num_rows for group in groups]
-        if sum(self._lengths) == 0:
-            raise ValueError(f"{self.name} has no rows.")
         self._n_rows = rows_at_once(len(names))
 
     def n_blocks(self) -> int:
@@ -87,13 +92,14 @@ class ParquetSource(FileSource):
 
 def from_parquet(
     path: Any, columns: Sequence[str] | None = None, target: str | Sequence[str] | None = None
-) -> ParquetSource:
-    """Make a source of a parquet file, whose row groups are read one after the other.
+) -> RowSource:
+    """Make a source of parquet files, whose row groups are read one after the other.
 
     Parameters
     ----------
-    path : str or path-like
-        The file.
+    path : str, path-like or list of them
+        The file, several of them, or a folder, of which all files are read whose names end with
+        ``.parquet``, in the order of the numbers in their names.
     columns : sequence of str, default=None
         Columns of X, in this order; all but the target if None. No others are read.
     target : str or sequence of str, default=None
@@ -123,7 +129,11 @@ def from_parquet(
     >>> sampler.feature_names_in_.tolist()
     ['a', 'c']
     """
-    return ParquetSource(path, columns, target)
+
+    def read(file: Any, names: Any) -> ParquetSource:
+        return ParquetSource(file, names, target)
+
+    return open_tables(path, (".parquet",), columns, read)
 
 
 def _parquet_file(path: Path) -> Any:

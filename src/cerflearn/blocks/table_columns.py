@@ -15,7 +15,7 @@ class TableColumns:
     ----------
     names : list of str
         All there are.
-    columns : sequence of str or None
+    columns : str, sequence of str or None
         Columns of X; all but those of y if None.
     target : str, sequence of str or None
         Columns of y.
@@ -56,6 +56,8 @@ class TableColumns:
 
 def _pick_columns(names: list[str], columns: Any, target: list[str], where: str) -> list[str]:
     """Names of the columns of X: those asked for, or all but the targets."""
+    if isinstance(columns, str):
+        columns = [columns]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"{where} has several columns with the name {twice[0]!r}.")

@@ -13,22 +13,34 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse, vstack
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from cerflearn._typing import FloatArray, MatrixLike
 from cerflearn.blocks.npy import from_npy
-from cerflearn.blocks.row_source import RowSource
+from cerflearn.blocks.row_source import RowBlock, RowSource
 from cerflearn.engine.dask_engine import compute
 from cerflearn.estimators.dask_rows import (
     as_table,
+    compute_target,
     frame_names,
     lazy_output,
     partition_name,
     partitions_of,
 )
-from cerflearn.estimators.input import check_source_columns, is_dask, is_streamed
+from cerflearn.estimators.input import (
+    check_source_columns,
+    is_dask,
+    is_streamed,
+    validation_hints,
+)
 from cerflearn.estimators.output_files import check_output_path, write_blocks
-from cerflearn.estimators.row_checks import BlockReader, check_finite_block
+from cerflearn.estimators.row_checks import (
+    BlockReader,
+    check_finite_block,
+    join_targets,
+    shared_text,
+)
 from cerflearn.estimators.streamed_rows import SourceRows, StreamedRows
 
 OUTPUT_ROWS = 4096
@@ -36,7 +48,15 @@ OUTPUT_ROWS = 4096
 
 
 class BlockTransforms:
-    """Mixin of transformers that also take sources of blocks."""
+    """Mixin of transformers that also take sources of blocks.
+
+    ``set_output`` concerns rows in memory: outputs of others are blocks or a Dask array.
+    """
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)  # scikit-learn wraps transform for set_output
+        if "transform" in cls.__dict__:
+            cls.transform = _without_container(cls.__dict__["transform"])  # type: ignore[attr-defined]
 
     @abstractmethod
     def _transform_rows(self, X: Any) -> FloatArray:
@@ -72,6 +92,19 @@ class BlockTransforms:
         return block_outputs(self, X, self._transform_rows)
 
 
+def _without_container(method: Callable[..., Any]) -> Callable[..., Any]:
+    """``transform`` as scikit-learn has wrapped it, or as it is for rows that are not in memory."""
+    plain: Callable[..., Any] = method.__wrapped__ if hasattr(method, "__wrapped__") else method
+
+    @wraps(method)
+    def run(self: Any, X: MatrixLike, *others: Any, **settings: Any) -> Any:
+        if type(X) is np.ndarray or not is_streamed(X):
+            return method(self, X, *others, **settings)
+        return plain(self, X, *others, **settings)
+
+    return run
+
+
 def in_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
     """Let a method of rows in memory also take sources of blocks and Dask collections.
 
@@ -88,6 +121,85 @@ def in_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
         return block_outputs(self, X, PlainRows(self, method.__name__))
 
     return run
+
+
+class BlockScores:
+    """Mixin of predictors whose ``score`` also takes rows that are not in memory."""
+
+    def score(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy of a classifier, the coefficient of determination of a regressor.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data; or a source of :mod:`cerflearn.blocks`, the path of an ``.npy`` file, or a Dask
+            array or data frame.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            True classes or targets. Left out if X is a source with a target.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            At most 1.
+        """
+        if not is_streamed(X):
+            found: float = super().score(X, y, sample_weight)  # type: ignore[misc]
+            return found
+        from sklearn.metrics import accuracy_score, r2_score
+
+        predictions, targets = _predicted(self, X, y)
+        metric = accuracy_score if is_classifier(self) else r2_score
+        with validation_hints():
+            return float(metric(targets, predictions, sample_weight=sample_weight))
+
+
+def _predicted(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    """Predictions of rows that are not in memory, and their targets."""
+    if is_dask(X):
+        predictions, own = list(_computed(model.predict(X).to_delayed().ravel())), []
+    else:
+        source = TargetsKept(X if isinstance(X, RowSource) else from_npy(X))
+        predictions, own = list(model.predict(source)), source.targets
+    if bool(own) == (y is not None):
+        raise ValueError(
+            "y is None: score needs the targets of its rows."
+            if y is None
+            else f"{X!r} has a target and y is passed too: leave one of them out."
+        )
+    return np.concatenate(predictions), join_targets(own, repr(X)) if own else compute_target(y)
+
+
+class TargetsKept(RowSource):
+    """A source whose targets are kept while its rows are read.
+
+    Parameters
+    ----------
+    source : RowSource
+        To be read.
+
+    Attributes
+    ----------
+    targets : list of ndarray
+        Of the blocks that were read, copies.
+    """
+
+    def __init__(self, source: RowSource) -> None:
+        self.source, self.targets = source, list[Any]()
+        self.name, self.feature_names = source.name, source.feature_names
+        self._texts: dict[str, str] = {}
+
+    def blocks(self, first: int = 0) -> Iterator[RowBlock]:
+        """See :meth:`RowSource.blocks`."""
+        for X, y in self.source.blocks(first):
+            yield X, y
+            if y is not None:
+                self.targets.append(shared_text(y, self._texts))
+
+    def describe(self, block: int) -> str:
+        """See :meth:`RowSource.describe`."""
+        return self.source.describe(block)
 
 
 class PlainRows:

@@ -89,8 +89,13 @@ def check_has_columns(y: Any) -> None:
         raise ValueError("y has no columns (its shape is (n_samples, 0)): pass one or more.")
 
 
-def _check_frame(X: Any) -> None:
-    """Refuse lazy frames, and frames in which two columns have one name."""
+def _check_table(X: Any) -> None:
+    """Refuse paths, lazy frames, and frames in which two columns have one name."""
+    if isinstance(X, str | PathLike):
+        raise ValueError(
+            f"X={str(X)!r} is no table: of paths only those of .npy files are read. Open other "
+            "files with from_parquet, from_csv or from_svmlight of cerflearn.blocks."
+        )
     if hasattr(X, "collect") and hasattr(X, "lazy") and not hasattr(X, "to_numpy"):
         raise TypeError(
             f"X is a lazy frame. {_TABLE_HINT.format(name='X')} Collect a lazy frame first."
@@ -204,7 +209,7 @@ def read_data(
             f"{type(estimator).__name__} needs X in memory here, and {X!r} is a source of blocks: "
             "pass an array."
         )
-    _check_frame(X)
+    _check_table(X)
     # scikit-learn does not read the types of frames other than pandas: with a list it would make
     # float64 of float32.
     other_frame = hasattr(X, "to_numpy") and not hasattr(X, "iloc")

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from cerflearn._typing import Float64Array, FloatArray, IntArray, MatrixLike, RandomStateLike
 from cerflearn._validation import Constraint, NoEffect, OneOf
+from cerflearn.estimators.block_output import BlockScores
 from cerflearn.estimators.engine_choice import EngineName
 from cerflearn.estimators.predictors.budgeted import BudgetedPredictor, PredictorTeacher
 from cerflearn.estimators.predictors.class_predictions import ClassPredictions
@@ -30,7 +31,7 @@ from cerflearn.estimators.targets import MULTILABEL_HEADS, read_labels
 from cerflearn.training.task import Targets
 
 
-class CERFClassifier(ClassifierMixin, BudgetedPredictor, ClassPredictions):  # type: ignore[misc]
+class CERFClassifier(BlockScores, ClassifierMixin, BudgetedPredictor, ClassPredictions):  # type: ignore[misc]
     r"""Classifier whose features and scores cost at most ``macs`` multiply-accumulates a row.
 
     .. math:: s(x) = a + L^\top x + \sum_k f_k(w_k^\top x)

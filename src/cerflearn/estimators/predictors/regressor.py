@@ -12,7 +12,7 @@ from sklearn.base import RegressorMixin
 
 from cerflearn._typing import Float64Array, FloatArray, IntArray, MatrixLike, RandomStateLike
 from cerflearn._validation import Constraint, NoEffect, OneOf
-from cerflearn.estimators.block_output import in_blocks
+from cerflearn.estimators.block_output import BlockScores, in_blocks
 from cerflearn.estimators.engine_choice import EngineName
 from cerflearn.estimators.predictors.budgeted import BudgetedPredictor, PredictorTeacher
 from cerflearn.estimators.predictors.fit_place import FitPlace
@@ -31,7 +31,7 @@ from cerflearn.training.scores import score_bounds
 from cerflearn.training.task import Targets
 
 
-class CERFRegressor(RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
+class CERFRegressor(BlockScores, RegressorMixin, BudgetedPredictor):  # type: ignore[misc]
     r"""Regressor whose features and outputs cost at most ``macs`` multiply-accumulates a row.
 
     .. math:: \hat y(x) = a + L^\top x + \sum_k f_k(w_k^\top x)
