@@ -84,6 +84,18 @@ def keep(record: dict[str, Any]) -> None:
     RESULTS.write_text(json.dumps([*records, record], indent=1) + "\n")
 
 
+def table(records: list[dict[str, Any]]) -> list[str]:
+    """Lines of a table in Markdown: a row for each change, a column for each dataset."""
+    cells: dict[str, dict[str, str]] = {}
+    for record in records:
+        text = f"{record['difference']:+.2f} ± {record['standard_error']:.2f}"
+        cells.setdefault(record["change"], {})[record["dataset"]] = text
+    lines = ["| change | " + " | ".join(SETS) + " |", "|---" * (len(SETS) + 1) + "|"]
+    for change, found in cells.items():
+        lines.append(f"| {change} | " + " | ".join(found.get(name, "") for name in SETS) + " |")
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)

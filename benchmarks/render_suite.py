@@ -1,6 +1,6 @@
-"""Fill docs/predictors.md and docs/suite.md from the results of suite.py and rows.py.
+"""Fill docs/predictors.md and docs/suite.md from the results of suite.py, rows.py, continuity.py.
 
-python benchmarks/render_suite.py            # from benchmarks/results/suite.json and rows.json
+python benchmarks/render_suite.py            # from the files of these in benchmarks/results
 python benchmarks/render_suite.py --check    # fail if the pages do not show what was measured
 """
 
@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 import _suite_data as data
+import continuity
 import rows
 from _markers import fill, write_or_check
 from _suite_summary import ACTIVATIONS, OTHERS, dataset_table, fit_times, headline, points_of
@@ -35,7 +36,9 @@ def pieces() -> tuple[dict[str, str], dict[str, str]]:
     sections = [[counted], headline(points, data.CONSTRUCTED), fit_times(records, methods)]
     suite = "\n\n".join("\n".join(lines) for lines in sections)
     by_rows = "\n".join(rows.table(json.loads(rows.RESULTS.read_text())))
-    return {"suite": suite, "rows": by_rows}, {"points": "\n".join(dataset_table(points, methods))}
+    changes = "\n".join(continuity.table(json.loads(continuity.RESULTS.read_text())))
+    texts = {"suite": suite, "rows": by_rows, "small changes": changes}
+    return texts, {"points": "\n".join(dataset_table(points, methods))}
 
 
 def main() -> None:
