@@ -19,7 +19,7 @@ help:  ## list the targets
 demo: $(VENV)/.ready-report  ## accuracy against MACs and time on bundled data, beside rivals
 	$(BIN)/cerf demo
 
-test: $(VENV)/.ready-test  ## all tests, in parallel (under 10 minutes on two cores)
+test: $(VENV)/.ready-test  ## all tests, in parallel (about 11 minutes on two cores)
 	$(PYTEST) --ignore=tests/embedded
 
 test-cluster: $(VENV)/.ready-test  ## fits whose workers, scheduler or process are killed (about five minutes)
