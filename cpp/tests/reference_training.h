@@ -59,16 +59,17 @@ struct TrainingCase {
   int64_t n_rows() const { return static_cast<int64_t>(weights.size()); }
   std::string name() const {
     return std::string(kKindNames[int(kind)]) + " " + kLossNames[int(loss)] + " " +
-           std::to_string(n_scores) + " scores, " + std::to_string(n_rows()) + " rows";
+           std::to_string(n_scores) + " scores, " + std::to_string(n_rows()) + " rows, " +
+           std::to_string(n_knots) + " knots";
   }
 };
 
 // Masks of about half of the inputs, the first one in all.
-inline TrainingCase training_case(FeatureKind kind, LossKind loss, int32_t n_scores,
-                                  int64_t n_rows) {
+inline TrainingCase training_case(FeatureKind kind, LossKind loss, int32_t n_scores, int64_t n_rows,
+                                  int32_t n_knots = 5) {
   TrainingCase net{};
   net.kind = kind, net.loss = loss, net.n_scores = n_scores;
-  net.n_features = 6, net.n_components = 3, net.n_knots = 5;
+  net.n_features = 6, net.n_components = 3, net.n_knots = n_knots;
   Random random(static_cast<uint64_t>(n_scores * 1000 + n_rows));
   const auto draw = [&](int32_t n, int32_t first, std::vector<int64_t>& pointers,
                         std::vector<int32_t>& inputs) {

@@ -55,6 +55,10 @@ void sizes() {
     check_tables(table_case<T>(5, 3, n_bins, 1), few);
     check_tables(table_case<T>(5, 3, n_bins, 2), few);
   }
+  // One score: tables that fill registers, or one bin more.
+  for (const int32_t n_bins : {7, 8, 9, 15, 16, 17, 31, 32, 33, 65, 127, 128, 129, 255, 257}) {
+    check_tables(table_case<T>(5, 18, n_bins, 1), few);
+  }
   // Inputs that only tables, only the linear part, or neither reads; several chunks; one input.
   check_tables(table_case<T>(150, 11, 16, 3, 40, 120), few);
   check_tables(table_case<T>(150, 11, 16, 3, 40, 150), few);

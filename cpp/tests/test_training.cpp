@@ -126,6 +126,10 @@ void gradients() {
       check_gradient(training_case(kind, LossKind::squared, 2, n_rows));
     }
   }
+  // One score: tables that fill registers, or one knot more, and tables too large for registers.
+  for (const int32_t n_knots : {3, 8, 9, 10, 16, 17, 18, 33, 34, 65, 66, 128, 129, 130, 257, 258}) {
+    check_gradient(training_case(FeatureKind::table, LossKind::logistic, 1, 70, n_knots));
+  }
 }
 
 // Clamped to three deviations from the mean before the step.
@@ -190,27 +194,35 @@ void first_step() {
   }
 }
 
+void check_scores(TrainingCase net) {
+  net.means = {0.2f, -0.3f, 0.1f}, net.variances = {0.4f, 1.0f, 2.0f};
+  std::vector<Moments> moments;
+  for (size_t k = 0; k < 3; k++) moments.push_back({net.means[k], net.variances[k]});
+  const std::vector<Real> expected = scores_of(net, exact_parameters(net), moments);
+  // Six inputs and three features of numbers below one; slopes of tables of five knots are below
+  // three, of more knots in proportion.
+  const Real steepest = Real(3) * std::max(1, (net.n_knots - 1) / 4);
+  const std::vector<Real> bounds(expected.size(), kUnit<float> * 40 * 12 * steepest);
+  for_each_training([&](const TrainingTable& table) {
+    std::vector<float> out(expected.size());
+    cerf::Buffer<float> scratch(cerf::training_scratch(net.layout(), 1));
+    table.scores(net.layout(), net.X.data(), net.n_rows(), net.state(), scratch.data(), out.data());
+    const Real ratio = worst_ratio(out, expected.data(), bounds.data());
+    expect(ratio <= 1, "%s %s: scores, %.3Lg times the bound", table.level, net.name().c_str(),
+           ratio);
+  });
+}
+
 void scores() {
   for (const FeatureKind kind : kKinds) {
     for (const int32_t n_scores : {1, 4, 9}) {
       for (const int64_t n_rows : {1, 255, 256, 300}) {
-        TrainingCase net = training_case(kind, LossKind::squared, n_scores, n_rows);
-        net.means = {0.2f, -0.3f, 0.1f}, net.variances = {0.4f, 1.0f, 2.0f};
-        std::vector<Moments> moments;
-        for (size_t k = 0; k < 3; k++) moments.push_back({net.means[k], net.variances[k]});
-        const std::vector<Real> expected = scores_of(net, exact_parameters(net), moments);
-        // Six inputs and three features of numbers below one; slopes of tables are below three.
-        const std::vector<Real> bounds(expected.size(), kUnit<float> * 40 * 12 * 3);
-        for_each_training([&](const TrainingTable& table) {
-          std::vector<float> out(expected.size());
-          cerf::Buffer<float> scratch(cerf::training_scratch(net.layout(), 1));
-          table.scores(net.layout(), net.X.data(), n_rows, net.state(), scratch.data(), out.data());
-          const Real ratio = worst_ratio(out, expected.data(), bounds.data());
-          expect(ratio <= 1, "%s %s: scores, %.3Lg times the bound", table.level,
-                 net.name().c_str(), ratio);
-        });
+        check_scores(training_case(kind, LossKind::squared, n_scores, n_rows));
       }
     }
+  }
+  for (const int32_t n_knots : {3, 9, 10, 17, 18, 34, 66, 130, 257, 258, 1000}) {
+    check_scores(training_case(FeatureKind::table, LossKind::squared, 1, 100, n_knots));
   }
 }
 

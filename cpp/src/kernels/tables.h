@@ -9,10 +9,7 @@
 // bins of 8 floats fill a first-level cache.
 #pragma once
 
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
-
+#include "kernels/lookup.h"
 #include "kernels/relu.h"
 #include "kernels/vector.h"
 
@@ -41,40 +38,31 @@ CERF_INLINE int64_t table_size(const TableLayout<T>& map) {
   return static_cast<int64_t>(map.n_bins) * map.row_size;
 }
 
-// table[places], one vector of them.
-template <class T, int B>
-CERF_INLINE Vec<T, B> look_up(const T* table, const int32_t* places) {
-#if defined(__AVX512F__)
-  if constexpr (B == 64 && sizeof(T) == 4) {
-    return (Vec<T, B>)_mm512_i32gather_ps(_mm512_load_si512(places), table, 4);
-  } else if constexpr (B == 64) {
-    const __m256i at = _mm256_load_si256(reinterpret_cast<const __m256i*>(places));
-    return (Vec<T, B>)_mm512_i32gather_pd(at, table, 8);
-  }
-#endif
-  Vec<T, B> found;
-  CERF_UNROLL for (int i = 0; i < kLanes<T, B>; i++)
-    found[i] = table[places[i]];
-  return found;
-}
-
-// One score: sums[s] += table[places[s]] for a block of tables; a whole panel row of samples.
-template <class T>
-void add_single_rows(const TableLayout<T>& map, const T* tables, const int32_t* places,
-                     int64_t stride, int32_t n_tables, T* sums) {
+// One score: sums[s] += table[places[s]] for a block of tables; a whole panel row of samples. The
+// numbers of a table are in R registers.
+template <class T, int R>
+CERF_INLINE void add_numbers(const TableLayout<T>& map, const T* tables, const int32_t* places,
+                             int64_t stride, int32_t n_tables, T* sums) {
   constexpr int w = kLanes<T>, V = kVectorBytes == 64 ? 4 : 2;
   for (int32_t s = 0; s < kPanelWidth<T>; s += V * w) {
     Vec<T> sum[V];
     CERF_UNROLL for (int v = 0; v < V; v++)
       sum[v] = load<T>(sums + s + v * w);
     for (int32_t k = 0; k < n_tables; k++) {
-      const T* table = tables + k * table_size(map);
+      const Numbers<T, R> numbers(tables + k * table_size(map), map.n_bins);
       CERF_UNROLL for (int v = 0; v < V; v++)
-        sum[v] += look_up<T, kVectorBytes>(table, places + k * stride + s + v * w);
+        sum[v] += numbers.at(places + k * stride + s + v * w);
     }
     CERF_UNROLL for (int v = 0; v < V; v++)
       store<T>(sums + s + v * w, sum[v]);
   }
+}
+
+template <class T>
+void add_single_rows(const TableLayout<T>& map, const T* tables, const int32_t* places,
+                     int64_t stride, int32_t n_tables, T* sums) {
+  with_registers<T>(
+      map.n_bins, [&]<int R>() { add_numbers<T, R>(map, tables, places, stride, n_tables, sums); });
 }
 
 // Several scores: V vectors of scores of R samples stay in registers while the rows of a block of

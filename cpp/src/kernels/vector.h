@@ -11,6 +11,7 @@
 #include "cerf/layout.h"
 
 #define CERF_INLINE static inline __attribute__((always_inline))
+#define CERF_INLINE_MEMBER inline __attribute__((always_inline))
 #define CERF_UNROLL _Pragma("GCC unroll 16")
 #if defined(__GNUC__) && !defined(__clang__)
 #define CERF_SCALAR __attribute__((optimize("no-tree-slp-vectorize", "no-tree-vectorize")))
@@ -138,7 +139,14 @@ CERF_INLINE void transpose(Vec<double, 16>* a) {
   a[0] = t;
 }
 
-// (a0, b0, a1, b1, ...) of two narrow vectors, as two vectors.
+// (a0, b0, a1, b1, ...) of two vectors, as two vectors.
+#if CERF_VECTOR_BYTES >= 64
+CERF_INLINE void interleave(Vec<float, 64>& a, Vec<float, 64>& b) {
+  Vec<float, 64> low = CERF_SHUFFLE(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  b = CERF_SHUFFLE(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  a = low;
+}
+#endif
 CERF_INLINE void interleave(Vec<float, 32>& a, Vec<float, 32>& b) {
   Vec<float, 32> low = CERF_SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
   b = CERF_SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15);

@@ -1,6 +1,9 @@
 // Table features: piecewise linear functions of a projection, one for each score.
 #pragma once
 
+#include <cstring>
+
+#include "kernels/lookup.h"
 #include "training/batch.h"
 
 namespace cerf::CERF_LEVEL {
@@ -82,32 +85,96 @@ CERF_INLINE void table_slopes(const float* table, int32_t n_knots, int32_t padde
   }
 }
 
+// One score: scores[s] += table at y[s].
 CERF_INLINE void add_single_table(const float* table, int32_t n_knots, const float* y,
                                   int32_t width, float* scores) {
-  Knots knots;
-  for (int32_t s = 0; s < width; s += Knots::n) {
-    find_knots(y + s, n_knots, knots);
-    for (int i = 0; i < Knots::n; i++) {
-      const float* at = table + knots.index[i];
-      scores[s + i] += at[0] + knots.share[i] * (at[1] - at[0]);
+  with_registers<float>(n_knots - 1, [&]<int R>() {
+    const Numbers<float, R> lows(table, n_knots - 1), highs(table + 1, n_knots - 1);
+    Knots knots;
+    for (int32_t s = 0; s < width; s += Knots::n) {
+      find_knots(y + s, n_knots, knots);
+      const Vec<float> low = lows.at(knots.index), high = highs.at(knots.index);
+      const Vec<float> value = low + load<float>(knots.share) * (high - low);
+      store<float>(scores + s, load<float>(scores + s) + value);
     }
-  }
+  });
 }
 
+// Gradients of the two knots of each sample, side by side, are added to one of four copies in
+// turn: neighbours that lie between the same knots need not wait for each other.
+constexpr int kKnotCopies = 4;
+constexpr int32_t kMostCopiedKnots = 128;  // 4 kB on the stack; samples seldom meet on more
+
+struct CopiedGradient {
+  alignas(64) float pairs[kKnotCopies * kMostCopiedKnots * 2];
+  int32_t n_intervals;
+
+  explicit CopiedGradient(int32_t n) : n_intervals(n) {
+    std::memset(pairs, 0, sizeof(float) * 2 * kKnotCopies * static_cast<size_t>(n));
+  }
+  // by_low and by_high of Knots::n samples.
+  CERF_INLINE_MEMBER void add(const int32_t* index, const float* by_knot) {
+    CERF_UNROLL for (int i = 0; i < Knots::n; i++) {
+      float* at = pairs + 2 * (i % kKnotCopies * n_intervals + index[i]);
+      store_any<float, 8>(at, load_any<float, 8>(at) + load_any<float, 8>(by_knot + 2 * i));
+    }
+  }
+  void add_to(float* gradient) const {
+    for (int32_t i = 0; i < n_intervals; i++) {
+      float low = 0.0f, high = 0.0f;
+      for (int c = 0; c < kKnotCopies; c++) {
+        low += pairs[2 * (c * n_intervals + i)];
+        high += pairs[2 * (c * n_intervals + i) + 1];
+      }
+      gradient[i] += low;
+      gradient[i + 1] += high;
+    }
+  }
+};
+
+// slopes[s] = by_score[s] times the slope of the table at y[s]; `add(index, by_knot)` is called for
+// every Knots::n samples with their intervals and the gradients of both ends, side by side.
+template <class Add>
+CERF_INLINE void slopes_between_knots(const float* table, int32_t n_knots, const float* y,
+                                      int32_t width, const float* by_score, float* slopes,
+                                      const Add& add) {
+  with_registers<float>(n_knots - 1, [&]<int R>() {
+    const Numbers<float, R> lows(table, n_knots - 1), highs(table + 1, n_knots - 1);
+    Knots knots;
+    alignas(64) float by_knot[2 * Knots::n];
+    for (int32_t s = 0; s < width; s += Knots::n) {
+      find_knots(y + s, n_knots, knots);
+      const Vec<float> g = load<float>(by_score + s);
+      const Vec<float> rise = highs.at(knots.index) - lows.at(knots.index);
+      store<float>(slopes + s, g * rise * load<float>(knots.per_unit));
+      Vec<float> by_high = g * load<float>(knots.share), by_low = g - by_high;
+      interleave(by_low, by_high);
+      store<float>(by_knot, by_low);
+      store<float>(by_knot + Knots::n, by_high);
+      add(knots.index, by_knot);
+    }
+  });
+}
+
+// One score: gradient of the table, and slopes[s] = derivative with respect to y[s].
 CERF_INLINE void single_table_slopes(const float* table, int32_t n_knots, const float* y,
                                      int32_t width, const float* by_score, float* slopes,
                                      float* gradient) {
-  Knots knots;
-  for (int32_t s = 0; s < width; s += Knots::n) {
-    find_knots(y + s, n_knots, knots);
-    for (int i = 0; i < Knots::n; i++) {
-      const int32_t index = knots.index[i];
-      const float g = by_score[s + i], high = g * knots.share[i];
-      gradient[index] += g - high;
-      gradient[index + 1] += high;
-      slopes[s + i] = g * (table[index + 1] - table[index]) * knots.per_unit[i];
-    }
+  if (n_knots <= kMostCopiedKnots) {
+    CopiedGradient copies(n_knots - 1);
+    slopes_between_knots(
+        table, n_knots, y, width, by_score, slopes,
+        [&](const int32_t* index, const float* by_knot) { copies.add(index, by_knot); });
+    copies.add_to(gradient);
+    return;
   }
+  slopes_between_knots(table, n_knots, y, width, by_score, slopes,
+                       [&](const int32_t* index, const float* by_knot) {
+                         for (int i = 0; i < Knots::n; i++) {
+                           gradient[index[i]] += by_knot[2 * i];
+                           gradient[index[i] + 1] += by_knot[2 * i + 1];
+                         }
+                       });
 }
 
 // Adds c D^T D t to the gradient for each score, D the second differences along the knots.
