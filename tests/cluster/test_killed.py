@@ -13,9 +13,10 @@ from pathlib import Path
 import dask.array as da
 import numpy as np
 import pytest
-from distributed import Client
+from distributed import Client, Future
 
 from cerflearn import RandomizedKernelPCA
+from cerflearn.engine.dask_engine import map_on_workers
 from dask_samples import ROWS, bits, deadly_rows, learner, local_cluster, n_calls, slowly
 
 pytestmark = [
@@ -75,6 +76,22 @@ def test_an_interrupt_cancels_the_tasks_and_leaves_nothing_fitted(expected):
             time.sleep(0.1)
         assert not left
         assert bits(learner().fit(da.from_array(ROWS, chunks=1000))) == expected
+
+
+def test_an_interrupt_while_results_are_released_is_not_lost(monkeypatch):
+    released = []
+
+    def release(future, plain=Future.release):
+        if not future._cleared:
+            released.append(future.key)
+            _thread.interrupt_main()
+        plain(future)
+
+    with local_cluster(1):
+        monkeypatch.setattr(Future, "release", release)
+        with pytest.raises(KeyboardInterrupt):
+            map_on_workers(abs, [-1])
+    assert released
 
 
 def test_a_dead_scheduler_is_a_clear_error():

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from cerflearn.estimators.stored_rows import RowFile
 from cerflearn.training import policy
 from cerflearn.training.inputs import ScaledRows, multiplied
 from cerflearn.training.mini_batches import MiniBatches
 from cerflearn.training.settings import TrainingSettings
-from cerflearn.training.stored_rows import store_rows
 from cerflearn.training.task import OneHotRows, Problem, problem_of
 from cerflearn.training.trainer import train_network
 from training_samples import make_task
@@ -78,9 +78,13 @@ def forms_of(X, targets):
     table = np.empty_like(X)
     table[numbers] = X
     one, zero = np.ones(X.shape[1]), np.zeros(X.shape[1])
+    file = RowFile("X", X.shape, X.dtype)
+    for part in (X[:100], X[100:100], X[100:]):
+        file.append(part)
+    stored = file.rows()
     return [
         (X, OneHotRows(targets, 3)[:]),
-        (store_rows(iter([X[:100], X[100:]]), *X.shape), OneHotRows(targets, 3)),
+        (ScaledRows(stored, np.arange(len(X)), zero, one), OneHotRows(targets, 3)),
         (ScaledRows(csr_matrix(table), numbers, zero, one), OneHotRows(targets, 3)),
     ]
 

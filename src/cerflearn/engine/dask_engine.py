@@ -271,7 +271,10 @@ def _compute_once(client: Any, tasks: list[Any]) -> list[Any]:
     try:
         with dask.config.set({_LARGE_GRAPH: "16 GiB"}):  # the state of a stage is meant to be sent
             futures = client.compute(tasks)
-        return list(client.gather(futures))
+        found = list(client.gather(futures))
+        for future in futures:
+            future.release()  # not left to its finalizer, in which Python loses a Ctrl-C
+        return found
     except BaseException as error:
         if client.status == "running":
             # Also those that are done: the scheduler then forgets the tasks they failed with.

@@ -19,7 +19,6 @@ from cerflearn.training import policy
 from cerflearn.training.deployed import FeatureNetwork
 from cerflearn.training.inputs import Inputs, ScaledRows, sampled_rows
 from cerflearn.training.network import Float32Array
-from cerflearn.training.stored_rows import store_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,19 +54,18 @@ class InputScaling:
         return scaled
 
     def inputs(self, X: Any) -> Inputs:
-        """Scaled inputs of a network: an array, or in a file; sparse rows as they are read.
+        """Scaled inputs of a network: an array, or rows that are scaled as they are read.
 
         Parameters
         ----------
-        X : {ndarray, CSR matrix, RowsInOrder} of shape (n_samples, n_features)
+        X : {ndarray, CSR matrix, StreamedRows} of shape (n_samples, n_features)
             Rows.
         """
         if isinstance(X, np.ndarray):
             return self.apply(X, np.float32)
-        if issparse(X) or issparse(X[:1]):
-            return ScaledRows(X, np.arange(X.shape[0]), self.mean, self.scale)
-        blocks = (self.apply(X[part], np.float32) for part in row_slices(*X.shape))
-        return store_rows(blocks, *X.shape)
+        # Half the bytes of int64, of which data of many rows have several such arrays.
+        numbers = np.arange(X.shape[0], dtype=np.min_scalar_type(-X.shape[0]))
+        return ScaledRows(X, numbers, self.mean, self.scale)
 
     def scaled(self, X: Any) -> Any:
         """Scaled rows in the dtype of X: an array, or rows that are scaled as they are read."""
@@ -209,7 +207,7 @@ def scale_inputs(X: Any, weights: Float64Array, *, by_column: bool) -> InputScal
 
     Parameters
     ----------
-    X : {ndarray, CSR matrix, RowsInOrder} of shape (n_samples, n_features)
+    X : {ndarray, CSR matrix, StreamedRows} of shape (n_samples, n_features)
         Training rows.
     weights : ndarray of shape (n_samples,)
         Of the rows; they sum to one.

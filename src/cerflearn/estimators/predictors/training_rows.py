@@ -17,6 +17,7 @@ from scipy.sparse import issparse, vstack
 from cerflearn._typing import AnyIntArray, Float64Array, FloatArray, IntArray
 from cerflearn.estimators.input import to_dense
 from cerflearn.estimators.row_checks import column_range
+from cerflearn.estimators.stored_rows import RowFile
 from cerflearn.estimators.streamed_rows import StreamedRows
 from cerflearn.linalg.row_slices import row_slices
 from cerflearn.training import policy
@@ -34,7 +35,7 @@ class TrainingRows:
 
     Attributes
     ----------
-    X : {ndarray, CSR matrix, RowsInOrder} of shape (n_samples, n_features)
+    X : {ndarray, CSR matrix, StreamedRows} of shape (n_samples, n_features)
         Data.
     targets : ndarray or OneHotRows of shape (n_samples, n_scores)
         Of the rows.
@@ -54,11 +55,11 @@ class TrainingRows:
 
 
 class RowsInOrder(StreamedRows):
-    """Rows of a source or memory map, in another order.
+    """Sparse rows of a source, in another order.
 
     Parameters
     ----------
-    source : {StreamedRows, memory map}
+    source : StreamedRows
         Where they are read.
     rows : ndarray of shape (n_samples,), int64
         Their numbers in the source; mixed within blocks of the grid only.
@@ -67,10 +68,10 @@ class RowsInOrder(StreamedRows):
     """
 
     def __init__(
-        self, source: Any, rows: IntArray, lowest: FloatArray, highest: FloatArray
+        self, source: StreamedRows, rows: IntArray, lowest: FloatArray, highest: FloatArray
     ) -> None:
         self._source, self._rows = source, rows
-        self.name = getattr(source, "name", "X")
+        self.name = source.name
         self.shape, self.dtype = (len(rows), source.shape[1]), source.dtype
         self.lowest, self.highest, self.feature_names, self.y = lowest, highest, None, None
         self._kept: tuple[int, Any] = (-1, None)  # a block of the grid and its number
@@ -85,9 +86,7 @@ class RowsInOrder(StreamedRows):
         for begin, end in pairwise(ends):
             block = int(owners[begin])
             parts.append(self._grid_block(block)[numbers[begin:end] - block * policy.GRID_ROWS])
-        if len(parts) == 1:
-            return parts[0]
-        return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
+        return parts[0] if len(parts) == 1 else vstack(parts, format="csr")
 
     def _take(self, index: IntArray) -> Any:
         numbers = self._rows[index]
@@ -154,6 +153,9 @@ def distinct_rows(
     """
     # Within blocks of the grid: data larger than memory are read block by block.
     streamed = isinstance(X, StreamedRows) or (is_memory_map(X) and X.shape[0] > MEMORY_ROWS)
+    file = None
+    if streamed and not issparse(X[:1]):
+        file = RowFile(getattr(X, "name", "X"), X.shape, X.dtype)
     numbers, sums, ranges = [], [], []
     for start in range(0, X.shape[0], policy.GRID_ROWS):
         block = slice(start, start + policy.GRID_ROWS)
@@ -161,14 +163,18 @@ def distinct_rows(
         first, found = merge_rows(part, targets[block], weights[block])
         numbers.append(first + start)
         sums.append(found)
-        if streamed and len(first):
+        if file is not None:
+            file.append(part[first])
+        elif streamed and len(first):
             ranges.append(column_range(part[first]))
     rows, total = np.concatenate(numbers), np.concatenate(sums)
     if len(rows) < 2:
         raise ValueError("Found 1 sample with a weight above 0 (n_samples = 1): at least 2 needed.")
-    if streamed:
+    if file is not None:
+        ordered: Any = file.rows()
+    elif streamed:
         lowest = np.min([low for low, _ in ranges], axis=0)
-        ordered: Any = RowsInOrder(X, rows, lowest, np.max([high for _, high in ranges], axis=0))
+        ordered = RowsInOrder(X, rows, lowest, np.max([high for _, high in ranges], axis=0))
     else:
         ordered = X[rows]
     kept = targets.part(rows) if isinstance(targets, OneHotRows) else targets[rows]
