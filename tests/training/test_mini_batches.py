@@ -84,7 +84,7 @@ def forms_of(X, targets):
     stored = file.rows()
     return [
         (X, OneHotRows(targets, 3)[:]),
-        (ScaledRows(stored, np.arange(len(X)), zero, one), OneHotRows(targets, 3)),
+        (ScaledRows(stored.table, np.arange(len(X)), zero, one), OneHotRows(targets, 3)),
         (ScaledRows(csr_matrix(table), numbers, zero, one), OneHotRows(targets, 3)),
     ]
 

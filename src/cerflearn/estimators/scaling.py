@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 
 from cerflearn._typing import BoolArray, Float64Array, FloatArray, IntArray
 from cerflearn.estimators.input import to_dense, varying_inputs
+from cerflearn.estimators.stored_rows import StoredRows
 from cerflearn.estimators.streamed_rows import StreamedRows
 from cerflearn.features.masked import MaskedMap
 from cerflearn.features.tables import TableMap
@@ -65,7 +66,8 @@ class InputScaling:
             return self.apply(X, np.float32)
         # Half the bytes of int64, of which data of many rows have several such arrays.
         numbers = np.arange(X.shape[0], dtype=np.min_scalar_type(-X.shape[0]))
-        return ScaledRows(X, numbers, self.mean, self.scale)
+        table = X.table if isinstance(X, StoredRows) else X
+        return ScaledRows(table, numbers, self.mean, self.scale)
 
     def scaled(self, X: Any) -> Any:
         """Scaled rows in the dtype of X: an array, or rows that are scaled as they are read."""

@@ -22,7 +22,7 @@ class StoredRows(StreamedRows):
     name : str
         What errors call the rows.
     table : ndarray of shape (n_samples, n_features)
-        The mapped file.
+        The mapped file; also an attribute.
     lowest, highest : ndarray of shape (n_features,)
         Range of each column.
     """
@@ -30,15 +30,15 @@ class StoredRows(StreamedRows):
     def __init__(
         self, name: str, table: NDArray[Any], lowest: FloatArray, highest: FloatArray
     ) -> None:
-        self.name, self._table = name, table
+        self.name, self.table = name, table
         self.shape, self.dtype = (table.shape[0], table.shape[1]), table.dtype
         self.lowest, self.highest, self.feature_names, self.y = lowest, highest, None, None
 
     def _slice(self, start: int, stop: int) -> FloatArray:
-        return np.asarray(self._table[start:stop])
+        return np.asarray(self.table[start:stop])
 
     def _take(self, index: IntArray) -> FloatArray:
-        return np.asarray(self._table[index])
+        return np.asarray(self.table[index])
 
 
 class RowFile:
@@ -86,4 +86,6 @@ class RowFile:
             shape = (self._n_rows, self._shape[1])
             table = np.memmap(file, dtype=self._dtype, mode="r", shape=shape)
         lowest = np.min([low for low, _ in self._ranges], axis=0)
-        return StoredRows(self._name, table, lowest, np.max([high for _, high in self._ranges], axis=0))
+        return StoredRows(
+            self._name, table, lowest, np.max([high for _, high in self._ranges], axis=0)
+        )

@@ -82,7 +82,8 @@ class ScaledRows(LazyInputs):
     Attributes
     ----------
     table : object
-        Gives rows by their numbers, in any order, as an array or CSR matrix; has a shape.
+        Gives rows by their numbers, in any order, as an array or CSR matrix; has a shape. An
+        array is that of a file which is mapped into memory.
     numbers : ndarray of shape (n_rows,), int64
         Of the rows of the table.
     mean, scale : ndarray of shape (n_features,)
@@ -104,24 +105,31 @@ class ScaledRows(LazyInputs):
         return bool(issparse(self.table))
 
     def _read(self, numbers: IntArray) -> Float32Array:
-        return self._scaled(self.table[self.numbers[numbers]])
+        chosen = self.numbers[numbers]
+        if isinstance(self.table, np.ndarray):
+            return self._scaled(self.table, chosen)
+        rows = self.table[chosen]
+        if issparse(rows):
+            return self._scaled_sparse(rows)
+        return self._scaled(rows, np.arange(len(chosen)))
 
     def _subset(self, numbers: IntArray) -> LazyInputs:
         return replace(self, numbers=self.numbers[numbers])
 
     def load(self, numbers: IntArray) -> Inputs:
         """See :meth:`LazyInputs.load`."""
+        if isinstance(self.table, np.ndarray):
+            return self._read(numbers)
         rows = self.table[self.numbers[numbers]]
         if issparse(rows):
             return replace(self, table=rows, numbers=np.arange(len(numbers)))
-        return self._scaled(rows)
+        return self._scaled(rows, np.arange(len(numbers)))
 
-    def _scaled(self, rows: Any) -> Float32Array:
-        if issparse(rows):
-            return self._scaled_sparse(rows)
-        scaled = np.empty(rows.shape, dtype=np.float32)
-        for part in row_slices(*rows.shape):
-            scaled[part] = (rows[part] - self.mean) / self.scale
+    def _scaled(self, table: Any, rows: IntArray) -> Float32Array:
+        """Scaled rows of an array, read some at a time."""
+        scaled = np.empty((len(rows), len(self.mean)), dtype=np.float32)
+        for part in row_slices(*scaled.shape):
+            scaled[part] = (table[rows[part]] - self.mean) / self.scale
         return scaled
 
     def _scaled_sparse(self, rows: Any) -> Float32Array:
