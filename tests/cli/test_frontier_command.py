@@ -51,6 +51,15 @@ def test_rows_and_picture_are_written(table, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_rows_go_to_the_standard_output(table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run(table, output="-", picture=tmp_path / "rows.png")
+    assert result.exit_code == 0, result.output
+    assert [row["method"] for row in json.loads(result.stdout)] == ["linear"]
+    assert "Picture: " in result.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "rows.png"]
+
+
 def test_json_has_null_where_there_is_no_number(table, tmp_path):
     output = tmp_path / "rows.json"
     assert run(table, macs="1,10", output=output).exit_code == 0

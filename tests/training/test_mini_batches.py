@@ -82,10 +82,11 @@ def forms_of(X, targets):
     for part in (X[:100], X[100:100], X[100:]):
         file.append(part)
     stored = file.rows()
+    scaling = (zero, one, np.full(X.shape[1], -np.inf), np.full(X.shape[1], np.inf))
     return [
         (X, OneHotRows(targets, 3)[:]),
-        (ScaledRows(stored.table, np.arange(len(X)), zero, one), OneHotRows(targets, 3)),
-        (ScaledRows(csr_matrix(table), numbers, zero, one), OneHotRows(targets, 3)),
+        (ScaledRows(stored.table, np.arange(len(X)), *scaling), OneHotRows(targets, 3)),
+        (ScaledRows(csr_matrix(table), numbers, *scaling), OneHotRows(targets, 3)),
     ]
 
 

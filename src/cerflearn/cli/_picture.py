@@ -49,7 +49,7 @@ def check_picture(path: Path, *others: Path | None) -> None:
     check_writable(path, "--picture", *others)
 
 
-def write_picture(found: Frontier, path: Path, title: str) -> None:
+def write_picture(found: Frontier, path: Path, title: str, *, err: bool = False) -> None:
     """Draw two panels into a file and print where it is.
 
     Parameters
@@ -60,6 +60,8 @@ def write_picture(found: Frontier, path: Path, title: str) -> None:
         Where to write, as checked.
     title : str
         Above both panels.
+    err : bool, default=False
+        Whether to print to the standard error.
     """
     from matplotlib.figure import Figure
 
@@ -74,4 +76,4 @@ def write_picture(found: Frontier, path: Path, title: str) -> None:
         warnings.filterwarnings("ignore", "Glyph", UserWarning)  # letters that no font has
         figure.savefig(picture, dpi=120, format=path.suffix[1:].lower())
     write_file(path, picture.getvalue())
-    click.echo(f"Picture: {path.resolve()}")
+    click.echo(f"Picture: {path.resolve()}", err=err)

@@ -129,7 +129,7 @@ def rows_as_json(found: Frontier) -> str:
     "--output",
     default=None,
     type=click.Path(path_type=Path),
-    help="Where to write all rows as JSON.",
+    help="Where to write all rows as JSON; - is the standard output, without the table.",
 )
 def command(
     path: Path,
@@ -153,7 +153,8 @@ def command(
     from cerflearn.cli._messages import in_options, printable
     from cerflearn.cli._picture import check_picture, write_picture
 
-    if output is not None:
+    to_stdout = str(output) == "-"
+    if output is not None and not to_stdout:
         check_writable(output, "--output", path)
     if picture is not None:
         check_picture(picture, path, output)
@@ -168,9 +169,12 @@ def command(
     except ValueError as error:
         raise click.ClickException(in_options(str(error), target)) from error
     name = "standard input" if str(path) == "-" else printable(path.name)
-    click.echo(f"\n{name}: {found}")
-    if output is not None:
+    if to_stdout:
+        click.echo(rows_as_json(found), nl=False)
+    else:
+        click.echo(f"\n{name}: {found}")
+    if output is not None and not to_stdout:
         write_file(output, rows_as_json(found).encode())
         click.echo(f"Rows: {output.resolve()}")
     if picture is not None:
-        write_picture(found, picture, f"{name}: {printable(target)}")
+        write_picture(found, picture, f"{name}: {printable(target)}", err=to_stdout)

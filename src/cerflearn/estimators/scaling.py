@@ -10,7 +10,8 @@ from numpy.typing import DTypeLike
 from scipy.sparse import issparse
 
 from cerflearn._typing import BoolArray, Float64Array, FloatArray, IntArray
-from cerflearn.estimators.input import to_dense, varying_inputs
+from cerflearn.estimators.input import to_dense
+from cerflearn.estimators.row_checks import column_range
 from cerflearn.estimators.stored_rows import StoredRows
 from cerflearn.estimators.streamed_rows import StreamedRows
 from cerflearn.features.masked import MaskedMap
@@ -18,7 +19,7 @@ from cerflearn.features.tables import TableMap
 from cerflearn.linalg.row_slices import row_slices
 from cerflearn.training import policy
 from cerflearn.training.deployed import FeatureNetwork
-from cerflearn.training.inputs import Inputs, ScaledRows, sampled_rows
+from cerflearn.training.inputs import Inputs, ScaledRows, clip_rows, sampled_rows
 from cerflearn.training.network import Float32Array
 
 
@@ -39,6 +40,9 @@ class InputScaling:
     robust : ndarray of shape (n_features,)
         Deviation of a normal variable with the same quartiles, between a twentieth of the
         deviation and all of it; the deviation where quartiles are equal.
+    lowest, highest : ndarray of shape (n_features,)
+        Range that values of training rows are brought into; infinite unless there are gross
+        outliers.
     """
 
     mean: Float64Array
@@ -46,12 +50,14 @@ class InputScaling:
     varies: BoolArray
     common: float
     robust: Float64Array
+    lowest: Float64Array
+    highest: Float64Array
 
     def apply(self, X: FloatArray, dtype: DTypeLike | None = None) -> FloatArray:
-        """Scaled copy of X, in its dtype unless another one is given."""
+        """Scaled copy of training rows, in the dtype of X unless another one is given."""
         scaled: FloatArray = np.empty(X.shape, dtype=X.dtype if dtype is None else dtype)
         for rows in row_slices(*X.shape):
-            scaled[rows] = (X[rows] - self.mean) / self.scale
+            scaled[rows] = (clip_rows(X[rows], self.lowest, self.highest) - self.mean) / self.scale
         return scaled
 
     def inputs(self, X: Any) -> Inputs:
@@ -67,7 +73,7 @@ class InputScaling:
         # Half the bytes of int64, of which data of many rows have several such arrays.
         numbers = np.arange(X.shape[0], dtype=np.min_scalar_type(-X.shape[0]))
         table = X.table if isinstance(X, StoredRows) else X
-        return ScaledRows(table, numbers, self.mean, self.scale)
+        return ScaledRows(table, numbers, self.mean, self.scale, self.lowest, self.highest)
 
     def scaled(self, X: Any) -> Any:
         """Scaled rows in the dtype of X: an array, or rows that are scaled as they are read."""
@@ -182,14 +188,31 @@ class _ScaledAsRead(StreamedRows):
         return self._scaling.apply(rows.toarray() if issparse(rows) else rows)
 
 
-def weighted_moments(X: Any, weights: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Weighted mean and variance of each column, in float64 and blocks of rows."""
+def weighted_moments(
+    X: Any, weights: Float64Array, ranges: tuple[Float64Array, Float64Array] | None = None
+) -> tuple[Float64Array, Float64Array]:
+    """Weighted mean and variance of each column, in float64 and blocks of rows.
+
+    Parameters
+    ----------
+    X : {ndarray, CSR matrix, StreamedRows} of shape (n_samples, n_features)
+        Rows.
+    weights : ndarray of shape (n_samples,)
+        They sum to one.
+    ranges : tuple of ndarray of shape (n_features,), optional
+        Lowest and highest values that the columns are brought to.
+    """
+
+    def read(part: slice) -> Float64Array:
+        rows = to_dense(X[part])
+        return rows if ranges is None else clip_rows(rows, *ranges)
+
     mean, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     for part in row_slices(*X.shape):
-        mean += weights[part] @ to_dense(X[part])
+        mean += weights[part] @ read(part)
     with np.errstate(over="ignore", under="ignore"):  # see check_spread
         for part in row_slices(*X.shape):
-            square += weights[part] @ np.square(to_dense(X[part]) - mean)
+            square += weights[part] @ np.square(read(part) - mean)
     return mean, square
 
 
@@ -204,7 +227,9 @@ def check_spread(name: str, varies: BoolArray, variance: Float64Array) -> None:
         )
 
 
-def scale_inputs(X: Any, weights: Float64Array, *, by_column: bool) -> InputScaling:
+def scale_inputs(
+    X: Any, weights: Float64Array, *, by_column: bool, clip_outliers: bool = False
+) -> InputScaling:
     """Shift each input to mean 0 and, if asked, divide it by its deviation.
 
     Parameters
@@ -215,32 +240,72 @@ def scale_inputs(X: Any, weights: Float64Array, *, by_column: bool) -> InputScal
         Of the rows; they sum to one.
     by_column : bool
         Whether inputs are scaled at all.
+    clip_outliers : bool, default=False
+        Whether gross outliers are brought nearer, see :func:`_ranges`.
 
     Returns
     -------
     InputScaling
         Shift and scale.
     """
-    mean, variance = weighted_moments(X, weights)
-    varies = varying_inputs(X)
+    low, middle, high = _quartiles(X)
+    normal = (high - low) / policy.NORMAL_QUARTILES
+    column_ranges = _column_ranges(X)
+    ranges = _ranges(middle, normal, column_ranges if clip_outliers else None)
+    mean, variance = weighted_moments(X, weights, ranges)
+    lowest, highest = column_ranges
+    varies = highest > lowest
     variance = np.where(varies, variance, 0.0)
     check_spread("X", varies, variance)
     common = float(np.sqrt(variance.sum() / max(1, int(varies.sum())))) or 1.0
     scale = np.where(variance > 0.0, np.sqrt(variance), common)
-    robust = _robust_scale(X, scale)
-    return InputScaling(mean, scale if by_column else np.ones(len(mean)), varies, common, robust)
+    least = scale / policy.MOST_ROBUST_FACTOR
+    robust = np.where(normal > 0.0, np.clip(normal, least, scale), scale)
+    used = scale if by_column else np.ones(len(mean))
+    return InputScaling(mean, used, varies, common, robust, *ranges)
 
 
-def _robust_scale(X: Any, scale: Float64Array) -> Float64Array:
-    """Distance of the quartiles over that of a normal variable, see :class:`InputScaling`."""
+def _column_ranges(X: Any) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest value of each column."""
+    if isinstance(X, StreamedRows):
+        return X.lowest, X.highest
+    return column_range(X)
+
+
+def _ranges(
+    middle: Float64Array,
+    normal: Float64Array,
+    column_ranges: tuple[FloatArray, FloatArray] | None,
+) -> tuple[Float64Array, Float64Array]:
+    """Range that values are brought into, (n_features,) each; infinite without gross outliers.
+
+    Parameters
+    ----------
+    middle : ndarray of shape (n_features,)
+        Medians.
+    normal : ndarray of shape (n_features,)
+        Deviation of a normal variable with the same quartiles.
+    column_ranges : tuple of ndarray or None
+        Smallest and largest values. None: none is an outlier.
+    """
+    lowest, highest = np.full(len(middle), -np.inf), np.full(len(middle), np.inf)
+    if column_ranges is None:
+        return lowest, highest
+    most = policy.GROSS_DEVIATIONS * normal
+    gross = (column_ranges[0] < middle - most) | (column_ranges[1] > middle + most)
+    gross &= normal > 0.0
+    lowest[gross], highest[gross] = (middle - most)[gross], (middle + most)[gross]
+    return lowest, highest
+
+
+def _quartiles(X: Any) -> tuple[Float64Array, Float64Array, Float64Array]:
+    """Quartiles and median of each column, of evenly spaced rows."""
     n_rows, n_features = X.shape
     numbers = sampled_rows(n_rows, policy.QUARTILE_ROWS)
     rows = X[numbers]
     rows = rows.tocsc() if issparse(rows) else rows
-    quartiles, width = np.empty(n_features), max(1, policy.SORTED_ENTRIES // len(numbers))
+    found, width = np.empty((3, n_features)), max(1, policy.SORTED_ENTRIES // len(numbers))
     for start in range(0, n_features, width):
         part = slice(start, start + width)
-        low, high = np.percentile(to_dense(rows[:, part]), [25.0, 75.0], axis=0)
-        quartiles[part] = (high - low) / policy.NORMAL_QUARTILES
-    least = scale / policy.MOST_ROBUST_FACTOR
-    return np.where(quartiles > 0.0, np.clip(quartiles, least, scale), scale)
+        found[:, part] = np.percentile(to_dense(rows[:, part]), [25.0, 50.0, 75.0], axis=0)
+    return found[0], found[1], found[2]

@@ -77,7 +77,7 @@ Inputs: TypeAlias = NDArray[np.float32] | LazyInputs
 
 @dataclass(frozen=True, eq=False)
 class ScaledRows(LazyInputs):
-    """Rows of a table, shifted and scaled as they are read.
+    """Rows of a table, clipped, shifted and scaled as they are read.
 
     Attributes
     ----------
@@ -88,12 +88,16 @@ class ScaledRows(LazyInputs):
         Of the rows of the table.
     mean, scale : ndarray of shape (n_features,)
         Subtracted, and divided by.
+    lowest, highest : ndarray of shape (n_features,)
+        See :func:`clip_rows`.
     """
 
     table: Any
     numbers: IntArray
     mean: Float64Array
     scale: Float64Array
+    lowest: Float64Array
+    highest: Float64Array
     shape: tuple[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -129,7 +133,8 @@ class ScaledRows(LazyInputs):
         """Scaled rows of an array, read some at a time."""
         scaled = np.empty((len(rows), len(self.mean)), dtype=np.float32)
         for part in row_slices(*scaled.shape):
-            scaled[part] = (table[rows[part]] - self.mean) / self.scale
+            read = clip_rows(table[rows[part]], self.lowest, self.highest)
+            scaled[part] = (read - self.mean) / self.scale
         return scaled
 
     def _scaled_sparse(self, rows: Any) -> Float32Array:
@@ -138,11 +143,12 @@ class ScaledRows(LazyInputs):
         if not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()
-        zeros = ((np.zeros(1, rows.dtype) - self.mean) / self.scale).astype(np.float32)
+        zeros = clip_rows(np.zeros((1, rows.shape[1]), rows.dtype), self.lowest, self.highest)
         scaled = np.empty(rows.shape, dtype=np.float32)
-        scaled[:] = zeros
+        scaled[:] = ((zeros - self.mean) / self.scale).astype(np.float32)
         columns, of = rows.indices, np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-        scaled[of, columns] = (rows.data - self.mean[columns]) / self.scale[columns]
+        values = clip_rows(rows.data, self.lowest[columns], self.highest[columns])
+        scaled[of, columns] = (values - self.mean[columns]) / self.scale[columns]
         return scaled
 
 
@@ -230,6 +236,22 @@ class RowsAndPoints(LazyInputs):
     def load(self, numbers: IntArray) -> Inputs:
         """See :meth:`LazyInputs.load`."""
         return self._subset(numbers)
+
+
+def clip_rows(X: NDArray[Any], lowest: Float64Array, highest: Float64Array) -> NDArray[Any]:
+    """Bring the values of each column into its range; rows themselves if all ranges are infinite.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Rows.
+    lowest, highest : ndarray of shape (n_features,)
+        Ranges.
+    """
+    if np.isinf(lowest).all():
+        return X
+    values: NDArray[Any] = np.clip(X, lowest, highest)
+    return values
 
 
 def between(first: NDArray[Any], second: NDArray[Any], share: Float64Array) -> NDArray[Any]:

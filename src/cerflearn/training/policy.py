@@ -286,6 +286,10 @@ MOST_ROBUST_FACTOR = 20.0
 """Times as large as scaled by their deviations, at most, inputs are that are scaled by quartiles:
 where most values are nearly equal, few others must not be huge."""
 
+GROSS_DEVIATIONS = 1000.0
+"""Deviations, by the quartiles, from the median at which values of training rows are clipped: a
+sentinel or a wrong entry, which hides all other values from networks of scaled inputs."""
+
 LARGEST_INPUT, LARGEST_START_GAMMA = 1e15, 1e65
 """Inputs as they are, and kernel coefficients, at most: squares and frequencies of single precision
 must not overflow."""

@@ -218,6 +218,14 @@ def test_the_report_describes_each_kind(kind):
     assert "with a linear part" in report
 
 
+def test_the_report_of_a_linear_model_names_no_kind():
+    model = CERFClassifier(n_components=0, **GIVEN | {"macs": 30}).fit(X, TWO)
+    report = model.report()
+    assert "no features, 1 score" in report
+    assert "with a linear part" in report
+    assert "activation" not in report
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_importances_sum_to_one_and_find_the_relevant_input(kind):
     target = np.sign(X[:, 3]) + 0.1 * X[:, 0]

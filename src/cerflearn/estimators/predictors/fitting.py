@@ -80,7 +80,8 @@ def fit_network(
     settings, seed = _given_settings(model), place.seed
     budget = make_budget(model, rows.X.shape[1], n_scores)
     # A coefficient that is given is one of inputs as they are.
-    scaling = scale_inputs(rows.X, rows.weights, by_column=chooses_gamma(model))
+    by_column = chooses_gamma(model)
+    scaling = scale_inputs(rows.X, rows.weights, by_column=by_column, clip_outliers=by_column)
     if not scaling.varies.any():
         raise ValueError("X is constant, all its rows are equal: nothing can be learned.")
     task = _make_task(model, rows, kind, budget, scaling)

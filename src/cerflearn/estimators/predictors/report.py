@@ -95,11 +95,9 @@ def _chosen(model: Any) -> str:
     """Write the settings in the words of the constructor."""
     words = [f"learn={model.learn_!r}", f"n_components={model.n_components_}"]
     if model.learn_ != "selection":
-        words += [
-            f"teacher={model.teacher_!r}",
-            f"activation={model.activation_!r}",
-            f"alpha={model.alpha_:g}",
-        ]
+        words.append(f"teacher={model.teacher_!r}")
+        words += [f"activation={model.activation_!r}"] if model.n_components_ > 0 else []
+        words.append(f"alpha={model.alpha_:g}")
     settings = model.settings_
     extra = {
         "with a linear part": settings["linear_part"],
