@@ -1,4 +1,4 @@
-"""Scaling of inputs by which predictors are trained: gross outliers, quartiles, forms of the rows."""
+"""Scaling of the inputs that predictors are trained on: gross outliers, forms of the rows."""
 
 from __future__ import annotations
 
@@ -72,6 +72,14 @@ def test_a_sentinel_in_a_hundredth_of_the_rows_does_not_hide_the_other_values(ac
     rows = with_outliers(-999_999.0, slice(0, 8))[:600]
     model = CERFRegressor(macs=40, effort=0.1, random_state=0, activation=activation)
     assert model.fit(rows, target[:600]).score(X[600:], target[600:]) > 0.5
+
+
+def test_a_gross_outlier_in_a_later_batch_does_not_hide_the_other_values():
+    target = np.sin(2.0 * X[:, 1])
+    model = CERFRegressor(macs=40, effort=0.1, random_state=0).fit(X[:300], target[:300])
+    clean = model.score(X[600:], target[600:])
+    model.partial_fit(with_outliers(1e12)[:300], target[:300])
+    assert model.score(X[600:], target[600:]) > clean - 0.1
 
 
 @pytest.mark.parametrize("form", ["blocks", "sparse", "sparse blocks"])

@@ -42,10 +42,26 @@ def test_candidates_have_every_kind_the_linear_model_and_several_penalties():
         assert {c.linear_part for c in same} == {False, True}
         assert len({c.n_components for c in same}) == 2
         assert {c.alpha for c in same} == set(policy.ALPHAS)
-    linear = [c for c in found if c.n_components == 0]
-    assert {c.alpha for c in linear} == set(policy.ALPHAS)
-    assert all(c.linear_part for c in linear)
+    (linear,) = [c for c in found if c.n_components == 0]
+    assert linear.linear_part
     assert len(set(found)) == len(found)
+
+
+def test_the_linear_part_alone_has_its_own_penalty_and_a_weaker_one_if_it_is_pruned():
+    for macs, shares in ((60, [1.0]), (59, [1.0, policy.PRUNED_SHARE])):
+        sizes = (Budget(macs, 3), 20, 1000, 750)
+        found = candidate_settings(SettingsRequest(), *sizes, linear_penalty=7.0)
+        alphas = [c.alpha for c in found if c.n_components == 0]
+        assert alphas == [pytest.approx(70.0 * share) for share in shares]
+
+
+@pytest.mark.parametrize(
+    ("n_trained", "factor"), [(30, 50.0), (750, 2.0), (1500, 1.0), (9000, 1.0)]
+)
+def test_fewer_rows_have_stronger_penalties(n_trained, factor):
+    found = candidate_settings(SettingsRequest(), BUDGET, 20, 10_000, n_trained)
+    alphas = {c.alpha for c in found if c.n_components > 0}
+    assert sorted(alphas) == pytest.approx(sorted(factor * alpha for alpha in policy.ALPHAS))
 
 
 def test_the_first_candidates_have_all_kinds():

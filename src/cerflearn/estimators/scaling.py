@@ -2,7 +2,7 @@ r"""Scaling of inputs, which is folded into the frequencies: it costs nothing at
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,15 @@ class InputScaling:
     def scaled(self, X: Any) -> Any:
         """Scaled rows in the dtype of X: an array, or rows that are scaled as they are read."""
         return self.apply(X) if isinstance(X, np.ndarray) else _ScaledAsRead(X, self)
+
+    def for_later_rows(self) -> InputScaling:
+        """Scaling of rows that come later: values far beyond those seen are clipped."""
+        reach = policy.LATER_DEVIATIONS * self.scale
+        return replace(
+            self,
+            lowest=np.maximum(self.lowest, self.mean - reach),
+            highest=np.minimum(self.highest, self.mean + reach),
+        )
 
     def factors(self) -> dict[str, Float32Array]:
         """Factors (n_features,) of scaled inputs that give other scalings, by their names."""

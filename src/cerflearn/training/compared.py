@@ -20,11 +20,29 @@ from cerflearn.training.task import Task
 
 
 def candidate_settings(
-    request: SettingsRequest, budget: Budget, n_usable: int, n_samples: int
+    request: SettingsRequest,
+    budget: Budget,
+    n_usable: int,
+    n_samples: int,
+    n_trained: int = policy.ALPHA_ROWS,
+    linear_penalty: float = policy.LINEAR_SHARE * policy.ALPHAS[0],
 ) -> list[TrainingSettings]:
     """List the settings of the first round, each once, the likeliest first.
 
     A value that is given replaces that of every candidate.
+
+    Parameters
+    ----------
+    request : SettingsRequest
+        What is given.
+    budget : Budget
+        Of the network.
+    n_usable : int
+        Inputs that vary.
+    n_samples, n_trained : int
+        Rows in all, and rows that candidates are trained on.
+    linear_penalty : float
+        Of the linear part alone.
     """
     if request.settings is not None:
         return [request.settings]
@@ -33,7 +51,8 @@ def candidate_settings(
         activations = (request.activation,)
     elif not request.tables or request.gamma is not None:
         activations = ("cosine", "relu") if request.gamma is None else ("cosine",)
-    found = list(_candidates(request, activations, budget, n_usable, n_samples))
+    sizes = (budget, n_usable, n_samples, n_trained)
+    found = list(_candidates(request, activations, *sizes, linear_penalty))
     return list(dict.fromkeys(_with_given(setting, request) for setting in found))
 
 
@@ -43,16 +62,22 @@ def _candidates(
     budget: Budget,
     n_usable: int,
     n_samples: int,
+    n_trained: int,
+    linear_penalty: float,
 ) -> Iterable[TrainingSettings]:
     usual = usual_inputs(n_usable, budget.n_scores)
     direct = request.linear_part and request.learn in (None, "masks")
     learn: Learn = "masks" if request.learn is None else request.learn
     n_knots = n_knots_for(min(n_samples, policy.SEARCH_ROWS))
-    for alpha in policy.ALPHAS:
-        if direct and request.n_components is None:
-            yield TrainingSettings(activations[0], 0, alpha, linear_part=True)
+    if direct and request.n_components in (None, 0):
+        unit = policy.LINEAR_SHARE * policy.REGRESSOR_VARIANCES[activations[0]]
+        linear = TrainingSettings(activations[0], 0, linear_penalty / unit, linear_part=True)
+        yield linear
+        if budget.macs < n_usable * budget.n_scores:
+            yield replace(linear, alpha=policy.PRUNED_SHARE * linear.alpha)
+    for alpha in alphas_for(n_trained):
         for n_inputs in (usual, policy.FEW_INPUTS):
-            linear: list[TrainingSettings] = []
+            direct_too: list[TrainingSettings] = []
             for activation in activations:
                 bounded = activation == "table" and budget.max_bytes is not None
                 n_bins = policy.BINS_WITHIN_BYTES if bounded else None
@@ -63,11 +88,25 @@ def _candidates(
                 part = None if bounded else part_of_budget(budget, n_inputs, n_usable, width)
                 both = [setting] if part is None else [replace(setting, macs=part), setting]
                 yield from both
-                linear += [replace(one, linear_part=True) for one in both]
+                direct_too += [replace(one, linear_part=True) for one in both]
                 if part is None and direct:
-                    yield linear.pop()
+                    yield direct_too.pop()
             if direct:
-                yield from linear
+                yield from direct_too
+
+
+def alphas_for(n_trained: int) -> tuple[float, ...]:
+    """Penalties that are compared by trainings on so many rows.
+
+    Examples
+    --------
+    >>> alphas_for(2_000) == alphas_for(1_500) == policy.ALPHAS
+    True
+    >>> [round(alpha, 4) for alpha in alphas_for(150)]
+    [0.03, 0.003, 0.3, 0.0003]
+    """
+    factor = max(1.0, policy.ALPHA_ROWS / n_trained)
+    return tuple(factor * alpha for alpha in policy.ALPHAS)
 
 
 def _with_given(setting: TrainingSettings, request: SettingsRequest) -> TrainingSettings:
@@ -117,7 +156,7 @@ def for_more_rows(settings: TrainingSettings, n_compared: int, n_samples: int) -
 
 def neighbours(setting: TrainingSettings, request: SettingsRequest) -> list[TrainingSettings]:
     """List settings that differ from a good one in what the first round did not vary."""
-    found = [replace(setting, draw=setting.draw + 1)]
+    found = [replace(setting, draw=setting.draw + 1)] if setting.n_components > 0 else []
     if request.gamma is None and setting.n_components > 0:
         found += [replace(setting, scaling=scaling) for scaling in ("common", "robust")]
         if setting.activation == "cosine":

@@ -145,6 +145,23 @@ MOST_FREQUENCIES = 2**27
 ALPHAS = (3e-3, 3e-4, 3e-2, 3e-5)
 """Penalties that are compared, the likeliest first (suite)."""
 
+ALPHA_ROWS = 1_500
+"""Rows of a training that these penalties were chosen for. They are priors, so fewer rows have
+stronger ones, by the ratio: with 40, 100, 200 and 500 rows of 16 sets +10, +1, +.8 and +.3 points,
+with the penalty of the linear part alone (suite)."""
+
+PATH_ALPHAS = tuple(10.0 ** (power / 2) for power in range(8, -9, -1))
+"""Penalties of the linear part alone whose leave-one-out errors are compared, in units of the mean
+variance of an input, the strongest first."""
+
+PRUNED_SHARE = 0.1
+"""Of this penalty that a linear part is tried with, too, if the budget is enough for some of its
+coefficients only."""
+
+PATH_ROWS, PATH_ENTRIES = 4_000, 2**22
+"""Rows, and numbers of inputs or targets in them, that they are compared on, at most: a tenth of a
+second."""
+
 SEARCH_ROWS = 16_000
 """Rows that settings are compared on, at most: held-out losses differ little beyond."""
 
@@ -289,6 +306,10 @@ where most values are nearly equal, few others must not be huge."""
 GROSS_DEVIATIONS = 1000.0
 """Deviations, by the quartiles, from the median at which values of training rows are clipped: a
 sentinel or a wrong entry, which hides all other values from networks of scaled inputs."""
+
+LATER_DEVIATIONS = 10.0
+"""Deviations of the first rows from their mean at which values of rows that a network is trained on
+with are clipped: it keeps the scaling of the first rows, of which few are so far off."""
 
 LARGEST_INPUT, LARGEST_START_GAMMA = 1e15, 1e65
 """Inputs as they are, and kernel coefficients, at most: squares and frequencies of single precision

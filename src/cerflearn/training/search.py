@@ -19,6 +19,7 @@ from cerflearn.training.compared import candidate_settings, for_more_rows, neigh
 from cerflearn.training.deployed import deploy_fitted
 from cerflearn.training.distillation import distilled_problem
 from cerflearn.training.inputs import multiplied
+from cerflearn.training.linear_path import linear_penalty
 from cerflearn.training.network import TrainableNetwork
 from cerflearn.training.saved_training import KeptTraining, load_round, save_round
 from cerflearn.training.scores import fit_inverse_temperature, losses_of_rows
@@ -85,9 +86,7 @@ class Search:
         needs_held_out : bool
             Whether held-out scores are needed although there may be nothing to compare.
         """
-        candidates = candidate_settings(
-            self._options.request, self._task.budget, self._n_usable, self._task.n_samples
-        )
+        candidates = self._candidates()
         if len(candidates) == 1:
             only = candidates[0]
             needs_held_out |= only.kind == "table" and None in (only.n_bins, only.refit)
@@ -104,6 +103,15 @@ class Search:
             settings = replace(settings, n_bins=self._bins_of_last(network, settings))
         n_resumed = 0 if best is None else len(best.networks)
         return SearchResult(network, replace(settings, n_resumed=n_resumed), best, last.alpha)
+
+    def _candidates(self) -> list[TrainingSettings]:
+        """List the settings of the first round."""
+        task, request = self._task, self._options.request
+        given = (request, task.budget, self._n_usable, task.n_samples)
+        if request.settings is not None or request.alpha is not None:
+            return candidate_settings(*given)
+        n_trained = self._folds[0].train.n_samples
+        return candidate_settings(*given, n_trained, linear_penalty(task, n_trained))
 
     def _for_fewer_rows(self, settings: TrainingSettings) -> TrainingSettings:
         """Return settings for the rows of a fold, if alpha was given for all rows."""

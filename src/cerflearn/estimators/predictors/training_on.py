@@ -108,9 +108,11 @@ def _task_of(
     state: TrainingState, X: Any, targets: Targets, weights: Float64Array, strata: IntArray
 ) -> Task:
     used = np.flatnonzero(weights > 0.0)
+    # Inputs of a given gamma are taken as they are.
+    scaling = state.scaling if state.settings.gamma is not None else state.scaling.for_later_rows()
     return replace(
         state.task,
-        X=state.scaling.inputs(X[used]),
+        X=scaling.inputs(X[used]),
         targets=targets[used],
         weights=weights[used] / weights[used].sum(),
         strata=strata[used],
