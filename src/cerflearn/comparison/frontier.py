@@ -15,6 +15,7 @@ from cerflearn._validation import check_integer, invalid
 from cerflearn.comparison.dataset import (
     Dataset,
     TrainTestSplit,
+    check_test_size,
     read_dataset,
     read_test_set,
     split_dataset,
@@ -25,6 +26,7 @@ from cerflearn.comparison.runs import Run, average, run_method
 from cerflearn.comparison.table import Frontier
 
 _MAX_MACS = 10**12
+_TEST_SIZE = 0.25
 
 
 def frontier(
@@ -33,7 +35,7 @@ def frontier(
     macs: int | Iterable[int],
     methods: str | Sequence[str] | None = None,
     *,
-    test_size: float = 0.25,
+    test_size: float = _TEST_SIZE,
     test_set: tuple[MatrixLike, ArrayLike] | None = None,
     task: str = "auto",
     n_seeds: int = 1,
@@ -70,7 +72,8 @@ def frontier(
     test_size : float, default=0.25
         Share of the rows to test on, drawn anew for each seed.
     test_set : tuple (X_test, y_test), default=None
-        Rows to test on instead; then all of X is learned from.
+        Rows to test on instead; then all of X is learned from, and ``test_size`` must be left at
+        its default.
     task : {"auto", "classification", "regression"}, default="auto"
         What y is; ``"auto"`` uses :func:`sklearn.utils.multiclass.type_of_target`.
     n_seeds : int, default=1
@@ -128,6 +131,7 @@ def frontier(
     """
     budgets, names = _check_macs(macs), _check_methods(methods)
     seeds = _check_seeds(n_seeds, random_state)
+    check_test_size(test_size, test_set, _TEST_SIZE)
     dataset = read_dataset(X, y, task)
     test = None if test_set is None else read_test_set(dataset, test_set)
     runs: dict[tuple[str, int], list[Run]] = {(n, b): [] for n in names for b in budgets}
@@ -152,7 +156,7 @@ def _check_macs(macs: Any) -> list[int]:
     must_be = "an integer from 1 to 10**12, or a list of at least one"
     if isinstance(macs, Integral):
         macs = [macs]
-    if isinstance(macs, str) or not isinstance(macs, Iterable):
+    if isinstance(macs, str) or not np.iterable(macs):
         raise invalid("macs", macs, must_be)
     values = list(macs)
     if not values:
@@ -165,12 +169,12 @@ def _check_methods(methods: Any) -> list[str]:
         return list(METHODS)
     known = ", ".join(repr(name) for name in METHODS)
     must_be = f"None or one or more of {known}"
-    if not isinstance(methods, Iterable):
+    if not np.iterable(methods):
         raise invalid("methods", methods, must_be)
     names = [methods] if isinstance(methods, str) else list(methods)
     if not names or not all(isinstance(name, str) and name in METHODS for name in names):
         raise invalid("methods", names, must_be)
-    return list(dict.fromkeys(names))
+    return [str(name) for name in dict.fromkeys(names)]  # NumPy's have a type of their own
 
 
 def _check_seeds(n_seeds: Any, random_state: Any) -> list[int]:
@@ -182,7 +186,7 @@ def _check_seeds(n_seeds: Any, random_state: Any) -> list[int]:
         first = _check_seed(random_state, must_be)
         _check_seed(first + n_seeds - 1, must_be)
         return list(range(first, first + n_seeds))
-    if isinstance(random_state, str) or not isinstance(random_state, Iterable):
+    if isinstance(random_state, str) or not np.iterable(random_state):
         raise invalid("random_state", random_state, must_be)
     seeds = [_check_seed(seed, must_be) for seed in random_state]
     if not seeds or n_seeds not in (1, len(seeds)):
