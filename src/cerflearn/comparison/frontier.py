@@ -61,7 +61,8 @@ def frontier(
         - ``"linear"``: ridge or logistic regression, D MACs for each score; at budgets of at
           least its cost;
         - ``"mlp"``: dense perceptron of scikit-learn with one hidden layer of ReLU;
-        - ``"pruned_mlp"``: such a perceptron pruned to the budget while it is trained;
+        - ``"pruned_mlp"``: such a perceptron pruned to the budget while it is trained, with a
+          linear part where held-out rows gain from it;
         - ``"rff"``, ``"fastfood"``, ``"nystroem"``: random features and ridge regression;
         - ``"masked"``, ``"cvem"``, ``"blocked"``: likewise with :class:`MaskedFourierFeatures`,
           :class:`MaskedCERF` with ``selector="cvem"``, and :class:`BlockedCERF` [1]_;
@@ -100,8 +101,9 @@ def frontier(
     Inputs are scaled one by one or all alike, whichever has the lower error of kernel ridge
     regression on training rows, for all methods: scaling can be folded into the first weights and
     is not counted. Kernel coefficients and ridge penalties are chosen by the leave-one-out error,
-    settings of networks on held-out training rows (folds, or a fifth of more than 1,000 rows);
-    ``fit_seconds`` includes it.
+    settings of dense perceptrons, trees and logistic regression on held-out training rows (folds,
+    or a fifth of more than 1,000 rows), and those of ``"pruned_mlp"``, ``"refined"`` and ``"cerf"``
+    as in ``fit`` of :class:`CERFClassifier`; ``fit_seconds`` includes it.
 
     A method whose smallest model exceeds a budget, or which raises an error, has no model there,
     and ``note`` says why. No model has more than eight features or hidden units for each training
@@ -111,7 +113,7 @@ def frontier(
 
     Time is that of scores and decision for one of 2,000 float32 rows, the best of 7 runs on one
     thread, for all methods but ``"trees"`` without checks of the input. A pruned perceptron runs
-    as dense matrix products, which are faster than sparse ones in NumPy.
+    in the native core, as the predictors of this package do.
 
     Results depend on data, parameters and seeds alone, except for the times.
 
