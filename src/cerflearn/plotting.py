@@ -42,7 +42,7 @@ def plot_path(
     Parameters
     ----------
     estimator : MaskedCERF or BlockedCERF
-        Fitted, with another selector than ``"random"``.
+        Fitted, with another selector than ``"random"`` and ``"trained"``.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         Rows for the third panel, best such as were not used in ``fit``; at most 500 of them,
         evenly spread, are used.
@@ -65,7 +65,7 @@ def plot_path(
     if not hasattr(estimator, "lower_bounds_"):
         raise ValueError(
             f"{estimator!r} has nothing to draw: fit a MaskedCERF or BlockedCERF with a selector "
-            "other than 'random'."
+            "other than 'random' and 'trained', which choose from no candidates."
         )
     n_panels = 2 if X is None else 3
     panels = _new_axes(n_panels) if axes is None else np.ravel(np.asarray(axes, dtype=object))

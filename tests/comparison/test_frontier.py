@@ -142,6 +142,13 @@ def test_given_test_rows_are_the_ones_judged(digits):
     assert "120 training rows and 40 test rows" in str(found)
 
 
+def test_names_and_budgets_may_be_of_numpy(digits):
+    found = frontier(*digits, np.array([60]), np.array(["linear"]))
+    assert found.rows[0]["score"] > 0.9
+    assert type(found.rows[0]["method"]) is str
+    assert type(found.rows[0]["budget"]) is int
+
+
 def test_labels_may_be_words_and_rows_sparse(digits):
     X, y = digits
     plain = frontier(X, y, 60, ["linear", "masked"])
@@ -204,7 +211,18 @@ def test_progress_goes_to_the_error_stream(digits, capsys):
         ({"random_state": -1}, "random_state=-1 is not valid"),
         ({"random_state": "a"}, "random_state='a' is not valid"),
         ({"random_state": [1, 2], "n_seeds": 3}, "random_state=.*n_seeds=3"),
+        ({"macs": np.array(10)}, r"macs=array\(10\) is not valid: it must be an integer from"),
+        ({"methods": np.array("rff")}, r"methods=array\('rff', .*\) is not valid"),
+        ({"random_state": np.array(3)}, r"random_state=array\(3\) is not valid"),
         ({"test_size": 1.5}, "test_size=1.5 is not valid"),
+        (
+            {"test_size": -5, "test_set": (np.zeros((2, 16)), [0, 1])},
+            "test_size=-5 is not valid",
+        ),
+        (
+            {"test_size": 0.5, "test_set": (np.zeros((2, 16)), [0, 1])},
+            "test_size=0.5 has no effect with test_set, .* leave test_size at 0.25",
+        ),
         ({"task": "ranking"}, "task='ranking' is not valid"),
         ({"y": np.zeros(160)}, r"y has one class, \[0.0\]: pass rows of two or more"),
         ({"y": np.zeros(5)}, "inconsistent numbers of samples"),

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import TransformerMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.cross_decomposition import CCA, PLSCanonical, PLSRegression
 from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_selection import SelectFromModel, SelectKBest, VarianceThreshold
+from sklearn.feature_selection import RFE, RFECV, SelectFromModel, SelectKBest, VarianceThreshold
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
@@ -88,6 +92,65 @@ def test_columns_are_counted_for_those_that_transform_them():
     )
     model = make_pipeline(columns, LogisticRegression()).fit(table, Y)
     assert cost(model) == stored(3, 6) + stored(0, 4) + stored(8 * 3, 8 * 3 + 3)
+
+
+@pytest.mark.parametrize("empty", [[], np.zeros(7, dtype=bool), [False] * 7, lambda _: []], ids=str)
+def test_branches_without_columns_cost_nothing(empty):
+    branches = [("none", StandardScaler(), empty), ("scaled", StandardScaler(), slice(0, 3))]
+    assert cost(ColumnTransformer(branches).fit(X)) == stored(3, 6)
+
+
+@pytest.mark.parametrize("selector", [RFE, RFECV])
+def test_a_selector_that_predicts_costs_what_its_model_does(selector):
+    size = "n_features_to_select" if selector is RFE else "min_features_to_select"
+    made = selector(LogisticRegression(), **{size: 2})
+    n_kept = int(made.fit(X, Y).get_support().sum())
+    model = stored(3 * n_kept, 3 * n_kept + 3)
+    assert cost(made) == stored(0, 0, n_kept) + model
+    assert cost(make_pipeline(StandardScaler(), made).fit(X, Y)) == stored(7, 14) + cost(made)
+    # Before the last step it selects and does not predict.
+    assert cost(make_pipeline(made, LogisticRegression()).fit(X, Y)) == cost(made)
+    union = FeatureUnion([("selected", made)])
+    assert cost(union.fit(X, Y)) == stored(0, 0, n_kept)
+
+
+@pytest.mark.parametrize(
+    ("step", "transforms", "predicts"),
+    [
+        (LinearDiscriminantAnalysis(n_components=1), stored(7, 8), stored(21, 24)),
+        (LinearDiscriminantAnalysis(), stored(14, 16), stored(21, 24)),
+        (LinearDiscriminantAnalysis(solver="eigen"), stored(14, 14), stored(21, 24)),
+        (PLSRegression(n_components=2), stored(14, 16), stored(7, 8)),
+        (PLSCanonical(n_components=1), stored(7, 8), stored(7, 8)),
+        (CCA(n_components=1), stored(7, 8), stored(7, 8)),
+    ],
+    ids=lambda value: "" if isinstance(value, Cost) else str(value),
+)
+def test_what_transforms_and_predicts_is_counted_for_what_it_does(step, transforms, predicts):
+    assert cost(step.fit(X, Y)) == predicts
+    assert cost(make_pipeline(StandardScaler(), step).fit(X, Y)) == stored(7, 14) + predicts
+    # PLS has a fit_transform of its own, with two results, that no pipeline can use.
+    fitted = FrozenEstimator(step.fit(X, Y))
+    model = make_pipeline(make_pipeline(StandardScaler(), fitted), LogisticRegression()).fit(X, Y)
+    n_outputs = model[:-1].transform(X).shape[1]
+    head = stored(3 * n_outputs, 3 * n_outputs + 3)
+    assert cost(model) == stored(7, 14) + transforms + head
+    columns = ColumnTransformer([("reduced", fitted, slice(0, 7))]).fit(X, Y)
+    assert cost(columns) == transforms
+    assert cost(FeatureUnion([("reduced", fitted)]).fit(X, Y)) == transforms
+
+
+class Halves(TransformerMixin, LinearRegression):
+    """Has coefficients, which are not what it transforms by."""
+
+    def transform(self, rows):
+        return rows / 2.0
+
+
+def test_a_transformer_with_coefficients_that_is_not_known_is_refused():
+    model = make_pipeline(Halves(), LogisticRegression()).fit(X, Y)
+    with pytest.raises(ValueError, match=r"Halves.* cannot be counted as a transformer"):
+        cost(model)
 
 
 def test_unions_and_searches_are_the_sum_of_what_runs():

@@ -71,6 +71,18 @@ def test_scales_at_which_the_variance_is_no_number_are_refused(rival, scale, muc
         rival().fit(X * scale, Y)
 
 
+@pytest.mark.parametrize(("outlier", "alpha"), [(1e12, "auto"), (None, 1e-20)])
+def test_kernels_that_are_lost_to_rounding_are_named(outlier, alpha):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(80, 6))
+    labels = (rows[:, 0] * rows[:, 1] > 0).astype(int)
+    if outlier is not None:
+        rows[3] = outlier
+    message = rf"kernels of X .* rounding exceeds alpha={alpha!r}.*Drop or clip rows of X"
+    with pytest.raises(ValueError, match=message):
+        MultipleKernelLearning(alpha=alpha, gamma="cv", random_state=0).fit(rows, labels)
+
+
 @pytest.mark.parametrize("rival", RIVALS)
 def test_a_fit_that_fails_leaves_no_old_model(rival):
     model = rival(random_state=0).fit(X, Y)

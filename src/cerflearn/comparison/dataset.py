@@ -126,6 +126,17 @@ def read_test_set(dataset: Dataset, test_set: Any) -> tuple[FloatArray, Any]:
     return X, np.array([known[label] for label in labels])
 
 
+def check_test_size(test_size: Any, test_set: Any, default: float) -> None:
+    """Refuse a share that is none, and one that was given although the test rows were, too."""
+    must_be = "a share between 0 and 1"
+    share = check_number("test_size", test_size, must_be, above=0.0, at_most=1.0 - 1e-9)
+    if test_set is not None and share != default:
+        raise ValueError(
+            f"test_size={test_size!r} has no effect with test_set, all of whose rows are tested "
+            f"on: leave test_size at {default}, or test_set at None."
+        )
+
+
 def _column_names(X: Any) -> list[Any] | None:
     columns = getattr(X, "columns", None)
     return None if columns is None else list(columns)
@@ -263,8 +274,6 @@ def _choose_scaling(
 
 def _split_rows(dataset: Dataset, test_size: float, seed: int) -> Any:
     """X, X_test, y and y_test, with equal shares of the classes where there are enough rows."""
-    must_be = "a share between 0 and 1"
-    check_number("test_size", test_size, must_be, above=0.0, at_most=1.0 - 1e-9)
     n_test = math.ceil(test_size * len(dataset.X))
     n_train = len(dataset.X) - n_test
     if n_train < 2:

@@ -15,6 +15,7 @@ from cerflearn._validation import check_integer, invalid
 from cerflearn.comparison.dataset import (
     Dataset,
     TrainTestSplit,
+    check_test_size,
     read_dataset,
     read_test_set,
     split_dataset,
@@ -25,6 +26,7 @@ from cerflearn.comparison.runs import Run, average, run_method
 from cerflearn.comparison.table import Frontier
 
 _MAX_MACS = 10**12
+_TEST_SIZE = 0.25
 
 
 def frontier(
@@ -33,7 +35,7 @@ def frontier(
     macs: int | Iterable[int],
     methods: str | Sequence[str] | None = None,
     *,
-    test_size: float = 0.25,
+    test_size: float = _TEST_SIZE,
     test_set: tuple[MatrixLike, ArrayLike] | None = None,
     task: str = "auto",
     n_seeds: int = 1,
@@ -59,7 +61,8 @@ def frontier(
         - ``"linear"``: ridge or logistic regression, D MACs for each score; at budgets of at
           least its cost;
         - ``"mlp"``: dense perceptron of scikit-learn with one hidden layer of ReLU;
-        - ``"pruned_mlp"``: such a perceptron pruned to the budget while it is trained;
+        - ``"pruned_mlp"``: such a perceptron pruned to the budget while it is trained, with a
+          linear part where held-out rows gain from it;
         - ``"rff"``, ``"fastfood"``, ``"nystroem"``: random features and ridge regression;
         - ``"masked"``, ``"cvem"``, ``"blocked"``: likewise with :class:`MaskedFourierFeatures`,
           :class:`MaskedCERF` with ``selector="cvem"``, and :class:`BlockedCERF` [1]_;
@@ -70,7 +73,8 @@ def frontier(
     test_size : float, default=0.25
         Share of the rows to test on, drawn anew for each seed.
     test_set : tuple (X_test, y_test), default=None
-        Rows to test on instead; then all of X is learned from.
+        Rows to test on instead; then all of X is learned from, and ``test_size`` must be left at
+        its default.
     task : {"auto", "classification", "regression"}, default="auto"
         What y is; ``"auto"`` uses :func:`sklearn.utils.multiclass.type_of_target`.
     n_seeds : int, default=1
@@ -97,8 +101,9 @@ def frontier(
     Inputs are scaled one by one or all alike, whichever has the lower error of kernel ridge
     regression on training rows, for all methods: scaling can be folded into the first weights and
     is not counted. Kernel coefficients and ridge penalties are chosen by the leave-one-out error,
-    settings of networks on held-out training rows (folds, or a fifth of more than 1,000 rows);
-    ``fit_seconds`` includes it.
+    settings of dense perceptrons, trees and logistic regression on held-out training rows (folds,
+    or a fifth of more than 1,000 rows), and those of ``"pruned_mlp"``, ``"refined"`` and ``"cerf"``
+    as in ``fit`` of :class:`CERFClassifier`; ``fit_seconds`` includes it.
 
     A method whose smallest model exceeds a budget, or which raises an error, has no model there,
     and ``note`` says why. No model has more than eight features or hidden units for each training
@@ -108,7 +113,7 @@ def frontier(
 
     Time is that of scores and decision for one of 2,000 float32 rows, the best of 7 runs on one
     thread, for all methods but ``"trees"`` without checks of the input. A pruned perceptron runs
-    as dense matrix products, which are faster than sparse ones in NumPy.
+    in the native core, as the predictors of this package do.
 
     Results depend on data, parameters and seeds alone, except for the times.
 
@@ -128,6 +133,7 @@ def frontier(
     """
     budgets, names = _check_macs(macs), _check_methods(methods)
     seeds = _check_seeds(n_seeds, random_state)
+    check_test_size(test_size, test_set, _TEST_SIZE)
     dataset = read_dataset(X, y, task)
     test = None if test_set is None else read_test_set(dataset, test_set)
     runs: dict[tuple[str, int], list[Run]] = {(n, b): [] for n in names for b in budgets}
@@ -152,7 +158,7 @@ def _check_macs(macs: Any) -> list[int]:
     must_be = "an integer from 1 to 10**12, or a list of at least one"
     if isinstance(macs, Integral):
         macs = [macs]
-    if isinstance(macs, str) or not isinstance(macs, Iterable):
+    if isinstance(macs, str) or not np.iterable(macs):
         raise invalid("macs", macs, must_be)
     values = list(macs)
     if not values:
@@ -165,12 +171,12 @@ def _check_methods(methods: Any) -> list[str]:
         return list(METHODS)
     known = ", ".join(repr(name) for name in METHODS)
     must_be = f"None or one or more of {known}"
-    if not isinstance(methods, Iterable):
+    if not np.iterable(methods):
         raise invalid("methods", methods, must_be)
     names = [methods] if isinstance(methods, str) else list(methods)
     if not names or not all(isinstance(name, str) and name in METHODS for name in names):
         raise invalid("methods", names, must_be)
-    return list(dict.fromkeys(names))
+    return [str(name) for name in dict.fromkeys(names)]  # NumPy's have a type of their own
 
 
 def _check_seeds(n_seeds: Any, random_state: Any) -> list[int]:
@@ -182,7 +188,7 @@ def _check_seeds(n_seeds: Any, random_state: Any) -> list[int]:
         first = _check_seed(random_state, must_be)
         _check_seed(first + n_seeds - 1, must_be)
         return list(range(first, first + n_seeds))
-    if isinstance(random_state, str) or not isinstance(random_state, Iterable):
+    if isinstance(random_state, str) or not np.iterable(random_state):
         raise invalid("random_state", random_state, must_be)
     seeds = [_check_seed(seed, must_be) for seed in random_state]
     if not seeds or n_seeds not in (1, len(seeds)):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.linalg import cho_solve
+from scipy.linalg import LinAlgError, cho_solve
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
@@ -189,17 +189,31 @@ class MultipleKernelLearning(RivalClassifier):
         scale = _unit_variance(grams)
         targets = data.targets - data.targets.mean(axis=0)
         rows = np.sort(rng.permutation(len(targets))[:_ALPHA_ROWS])
-        alphas = _MKL_ALPHAS if isinstance(self.alpha, str) else (float(self.alpha),)
-        self.alpha_, start = _choose_alpha(grams, targets, rows, alphas)
-        dual, self.n_iter_ = learn_weights(
-            grams, targets, self.alpha_, start, tol=float(self.tol), max_iter=int(self.max_iter)
-        )
+        dual = self._learn(grams, targets, rows)
         self.kernel_weights_, self.duality_gap_ = dual.weights, dual.gap
         # Coefficients sum to zero, so that of the centring only a constant is left.
         self._mixture = dual.weights / scale
         self.head_coef_ = np.ascontiguousarray(dual.coef.T)
         self.head_intercept_ = data.targets.mean(axis=0) - (self._mixture @ means) @ dual.coef
         self._calibrate(data, data.targets - _left_out_errors(dual, self.alpha_))
+
+    def _learn(self, grams: Float64Array, targets: Float64Array, rows: IntArray) -> Dual:
+        """Choose alpha on some rows, and learn the weights of the kernels on all."""
+        alphas = _MKL_ALPHAS if isinstance(self.alpha, str) else (float(self.alpha),)
+        tol, max_iter = float(self.tol), int(self.max_iter)
+        try:
+            self.alpha_, start = _choose_alpha(grams, targets, rows, alphas)
+            dual, self.n_iter_ = learn_weights(
+                grams, targets, self.alpha_, start, tol=tol, max_iter=max_iter
+            )
+        except LinAlgError:
+            # Gram matrices have no negative eigenvalues but those of rounding.
+            raise ValueError(
+                f"The kernels of X cannot be weighted: rounding exceeds alpha={self.alpha!r}. "
+                "Drop or clip rows of X that are far from all others, beside which the distances "
+                "of the others are lost to rounding, or pass a greater alpha."
+            ) from None
+        return dual
 
     def _check_rows(self, n_samples: int, n_features: int) -> None:
         n_kernels = len(list(self.widths)) + (n_features if self.single_inputs else 0)

@@ -212,8 +212,9 @@ def test_the_report_describes_each_kind(kind):
     assert f"{n_kept} {kind} feature" in report
     assert f"activation='{kind}'" in report
     assert f"{counted.n_bytes:,} bytes stored as float32" in report
-    operations = {"cosine": f"{n_kept} cosine", "relu": "no cosines", "table": f"{n_kept} lookup"}
-    assert operations[kind] in report
+    operations = {"cosine": f", {n_kept} cosine", "relu": "", "table": f", {n_kept} lookup"}
+    assert f"stored as float32{operations[kind]}" in report
+    assert ("cosines a row" in report) == (kind == "cosine")
     assert (f" and {model.tables_.shape[1]} bins each" in report) == (kind == "table")
     assert "with a linear part" in report
 
@@ -224,6 +225,7 @@ def test_the_report_of_a_linear_model_names_no_kind():
     assert "no features, 1 score" in report
     assert "with a linear part" in report
     assert "activation" not in report
+    assert "bytes stored as float32\n" in report
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -122,6 +122,20 @@ def test_the_report_says_why_a_budget_is_not_used_up():
     assert "3 features (given)" in given.report()
 
 
+def test_the_report_says_why_there_are_no_features():
+    linear = X @ np.arange(1.0, 6.0)
+    chosen = CERFRegressor(macs=200, random_state=0).fit(X, linear)
+    assert chosen.n_components_ == 0
+    reason = "macs=200 is not used up: "
+    alone = "the linear part alone, of at most 5 MACs, was as good or better on held-out rows"
+    assert reason + alone in chosen.report()
+    most = "the linear part costs at most 5 MACs"
+    again = CERFRegressor(macs=200, settings=chosen.settings_, random_state=0).fit(X, linear)
+    assert f"{reason}settings have n_components=0, and {most}" in again.report()
+    given = CERFRegressor(**QUICK | {"macs": 200}, n_components=0).fit(X, linear)
+    assert f"{reason}n_components=0 was given, and {most}" in given.report()
+
+
 # --- probabilities and several labels ---------------------------------------------------------
 @pytest.mark.parametrize("y", [TWO, THREE])
 @pytest.mark.parametrize("head", HEADS)

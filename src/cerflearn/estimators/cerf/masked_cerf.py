@@ -77,8 +77,8 @@ class MaskedCERF(StreamedFeatureMap):
         a random offset.
     mask_density : float or "auto", default="auto"
         Share of all inputs that a mask reads, in (0, 1], at least one. ``"auto"``: about
-        .05 for hundreds of inputs, more for fewer, and at least 4 inputs; with few projections,
-        enough that each input could be read once.
+        .08 to .05 for hundreds of inputs, more for fewer, and at least 4 inputs; with few
+        projections, enough that each input could be read once.
     mask_law : {"fixed", "beta_bernoulli"}, default="fixed"
         Masks of equal size, or of a Beta-Bernoulli process, which prefers some inputs to others
         (Eqs. 3-4). Inputs that are constant in the training data are in no mask, unless all are.

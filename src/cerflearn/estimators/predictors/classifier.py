@@ -172,7 +172,7 @@ class CERFClassifier(BlockScores, ClassifierMixin, BudgetedPredictor, ClassPredi
     -----
     Equal rows are merged and rows sorted before anything is drawn, in blocks of 65,536 rows: a
     weight of 2 is the same as a row given twice, and the order of fewer rows has no effect. Sparse
-    X is made dense a few rows at a time.
+    X of up to 2^24 values is made dense as a whole, more a few rows at a time.
 
     Features are trained by Adam on mini-batches while the least important inputs are dropped.
     Candidates (kinds of features, their number, penalties, with and without a linear part, and
@@ -180,7 +180,7 @@ class CERFClassifier(BlockScores, ClassifierMixin, BudgetedPredictor, ClassPredi
     rows. Steps grow with the square root of the rows.
 
     ``settings_`` passed back as ``settings`` give the same model again, with the same data, budget,
-    ``effort`` and ``random_state``.
+    ``effort`` and ``random_state``, and a teacher that is an estimator. Not of ``"selection"``.
 
     References
     ----------

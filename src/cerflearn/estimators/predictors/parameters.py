@@ -153,6 +153,15 @@ PREDICTOR_EFFECTS = (
     *(
         NoEffect(
             name,
+            "n_components",
+            lambda model: model.n_components == 0,
+            f"there are no features; leave {name} at its default, or ask for features",
+        )
+        for name in ("group_size", "features_per_mask", "input_shape")
+    ),
+    *(
+        NoEffect(
+            name,
             "settings",
             lambda model: model.settings is not None,
             f"settings say it too; leave {name} at its default, or settings at None",

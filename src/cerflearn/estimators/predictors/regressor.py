@@ -162,7 +162,7 @@ class CERFRegressor(BlockScores, RegressorMixin, BudgetedPredictor):  # type: ig
     -----
     Equal rows are merged and rows sorted before anything is drawn, in blocks of 65,536 rows: a
     weight of 2 is the same as a row given twice, and the order of fewer rows has no effect. Sparse
-    X is made dense in ``fit``.
+    X of up to 2^24 values is made dense as a whole, more a few rows at a time.
 
     Features are trained by Adam on mini-batches while the least important inputs are dropped.
     Candidates (kinds of features, their number, penalties, with and without a linear part, and
@@ -170,7 +170,7 @@ class CERFRegressor(BlockScores, RegressorMixin, BudgetedPredictor):  # type: ig
     rows. Steps grow with the square root of the rows.
 
     ``settings_`` passed back as ``settings`` give the same model again, with the same data, budget,
-    ``effort`` and ``random_state``.
+    ``effort`` and ``random_state``, and a teacher that is an estimator. Not of ``"selection"``.
 
     References
     ----------

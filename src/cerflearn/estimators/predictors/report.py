@@ -59,7 +59,7 @@ def report_lines(model: Any, cost: Cost, names: list[str]) -> list[str]:
         f"  {len(model.inputs_read_):,} of {counted(n_features, 'input')} read"
         f"{_most_important(model, names)}",
         f"  {counted(cost.n_parameters, 'parameter')}, {counted(cost.n_bytes, 'byte')} stored as "
-        f"{model.storage}, {_operations(cost)} a row",
+        f"{model.storage}{_operations(cost)}",
         f"  chosen: {_chosen(model)}",
     ]
     return lines + _ceiling(model, n_features)
@@ -77,10 +77,10 @@ def _features(model: Any, active: Any) -> str:
 
 
 def _operations(cost: Cost) -> str:
-    """Write what a row costs beside multiply-accumulates."""
+    """Write what a row costs beside multiply-accumulates, if anything."""
     if cost.lookups > 0:
-        return counted(cost.lookups, "lookup")
-    return "no cosines" if cost.trig == 0 else counted(cost.trig, "cosine")
+        return f", {counted(cost.lookups, 'lookup')} a row"
+    return f", {counted(cost.trig, 'cosine')} a row" if cost.trig > 0 else ""
 
 
 def _most_important(model: Any, names: list[str]) -> str:
@@ -121,9 +121,24 @@ def _ceiling(model: Any, n_features: int) -> list[str]:
     ceiling = n_components * (n_features + n_scores) + linear
     if model.macs_ - ceiling <= n_scores:  # less than one more feature would cost
         return []
+    if n_components == 0:
+        return [f"  macs={model.macs_:,} is not used up: {_why_linear(model, ceiling)}"]
     why = "given" if model.n_components != "auto" else "chosen, at most 5 sqrt(n_samples)"
     return [
         f"  macs={model.macs_:,} is not used up: {counted(n_components, 'feature')} ({why}) of all "
         f"{counted(n_features, 'input')} with {counted(n_scores, 'score')} cost "
         f"{counted(ceiling, 'MAC')}"
     ]
+
+
+def _why_linear(model: Any, ceiling: int) -> str:
+    """Say why there are no features, and what the linear part costs at most."""
+    most = f"the linear part costs at most {counted(ceiling, 'MAC')}"
+    if model.n_components == 0:
+        return f"n_components=0 was given, and {most}"
+    if model.settings is not None:
+        return f"settings have n_components=0, and {most}"
+    return (
+        f"the linear part alone, of at most {counted(ceiling, 'MAC')}, was as good or better on "
+        "held-out rows"
+    )
