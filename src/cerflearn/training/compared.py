@@ -24,7 +24,7 @@ def candidate_settings(
     budget: Budget,
     n_usable: int,
     n_samples: int,
-    n_trained: int = policy.ALPHA_ROWS,
+    n_trained: int = policy.PENALTY_ROWS,
     linear_penalty: float = policy.LINEAR_SHARE * policy.ALPHAS[0],
 ) -> list[TrainingSettings]:
     """List the settings of the first round, each once, the likeliest first.
@@ -105,7 +105,7 @@ def alphas_for(n_trained: int) -> tuple[float, ...]:
     >>> [round(alpha, 4) for alpha in alphas_for(150)]
     [0.03, 0.003, 0.3, 0.0003]
     """
-    factor = max(1.0, policy.ALPHA_ROWS / n_trained)
+    factor = max(1.0, policy.PENALTY_ROWS / n_trained)
     return tuple(factor * alpha for alpha in policy.ALPHAS)
 
 

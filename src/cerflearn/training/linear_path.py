@@ -37,7 +37,8 @@ def linear_penalty(task: Task, n_trained: int) -> float:
     X = np.asarray(rows.X[:], dtype=np.float64)[:, task.usable]
     targets = score_targets(rows.targets[:], task.kind)
     found = fit_ridge_path(_narrow(X), targets, rows.weights, policy.PATH_ALPHAS)
-    return _curvature(task.kind, task.n_scores) * found.penalty * rows.n_samples / n_trained
+    curvature = _curvature(task.kind, task.n_scores)
+    return float(curvature * found.penalty * rows.n_samples / n_trained)
 
 
 def _narrow(X: Float64Array) -> Float64Array:

@@ -145,7 +145,7 @@ MOST_FREQUENCIES = 2**27
 ALPHAS = (3e-3, 3e-4, 3e-2, 3e-5)
 """Penalties that are compared, the likeliest first (suite)."""
 
-ALPHA_ROWS = 1_500
+PENALTY_ROWS = 1_500
 """Rows of a training that these penalties were chosen for. They are priors, so fewer rows have
 stronger ones, by the ratio: with 40, 100, 200 and 500 rows of 16 sets +10, +1, +.8 and +.3 points,
 with the penalty of the linear part alone (suite)."""
