@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from cerflearn._atomic import write_atomically
 from cerflearn._typing import MatrixLike
+from cerflearn.export.onnx.onnx_columns import chooses_by_name
 from cerflearn.export.onnx.onnx_graph import make_graph
 from cerflearn.export.onnx.onnx_nodes import PHASE_FORMS, PhaseForm
-from cerflearn.export.onnx.onnx_rows import InputRows, chooses_by_name, drawn_rows, given_rows
+from cerflearn.export.onnx.onnx_rows import InputRows, drawn_rows, given_rows
 from cerflearn.export.onnx.onnx_verify import Agreement, compare, run_graph
 from cerflearn.export.program import program_of
 
@@ -255,19 +256,37 @@ def _agreement(estimator: Any, rows: InputRows, content: bytes) -> Agreement | N
             stacklevel=3,
         )
         return None
+    agreement = _compared(estimator, rows, content, "")
+    # Bounds, such as those of a scaler that clips, are seen outside the range of the rows only.
+    if not rows.drawn and _is_known(estimator):
+        _compared(estimator, rows.stretched(), content, " outside the range of X")
+    return agreement
+
+
+def _is_known(estimator: Any) -> bool:
+    """Whether all of an estimator is known as steps, whose rounding is bounded, not measured."""
+    try:
+        program_of(estimator)
+    except (ValueError, TypeError, AttributeError):
+        return False
+    return True
+
+
+def _compared(estimator: Any, rows: InputRows, content: bytes, where: str) -> Agreement:
+    """Agreement of a file on rows, or an error that says where it does not agree."""
     try:
         outputs = run_graph(content, rows)
     except Exception as error:  # classes of ONNX Runtime, which differ between its versions
         raise RuntimeError(
-            f"ONNX Runtime cannot run the graph, and no file was written: {error}"
+            f"ONNX Runtime cannot run the graph{where}, and no file was written: {error}"
         ) from error
     agreement = compare(estimator, rows, outputs)
     if not agreement.holds:
         raise RuntimeError(
-            "The exported graph does not agree with the estimator, and no file was written: of "
-            f"{agreement.n_rows:,} rows {agreement.n_wrong:,} have another label, and the largest "
-            f"difference is {agreement.largest_difference:.3g}, {agreement.largest_ratio:.3g} "
-            "times what rounding explains."
+            f"The exported graph does not agree with the estimator{where}, and no file was "
+            f"written: of {agreement.n_rows:,} rows {agreement.n_wrong:,} have another label, and "
+            f"the largest difference is {agreement.largest_difference:.3g}, "
+            f"{agreement.largest_ratio:.3g} times what rounding explains."
             + (" Try dtype='float64'." if rows.dtype == "float32" else "")
         )
     return agreement

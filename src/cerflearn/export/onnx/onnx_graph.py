@@ -14,6 +14,15 @@ from cerflearn.export.onnx.onnx_rows import InputRows
 
 _ML_OPSET = 3  # of ai.onnx.ml: scalers, encoders and trees of skl2onnx; as old as opset 15
 
+_CANNOT = (
+    AssertionError,
+    AttributeError,
+    IndexError,
+    NotImplementedError,
+    RuntimeError,
+    TypeError,
+)  # what skl2onnx raises in the middle of a conversion
+
 
 def make_graph(
     estimator: Any, rows: InputRows, opset: int, *, zipmap: bool, form: PhaseForm
@@ -37,13 +46,13 @@ def make_graph(
     from skl2onnx import convert_sklearn
     from skl2onnx.common.exceptions import MissingConverter, MissingShapeCalculator
 
-    from cerflearn.export.onnx.onnx_converters import register_converters, score_conversions
+    from cerflearn.export.onnx.onnx_converters import linear_conversions, register_converters
     from cerflearn.export.onnx.onnx_preparation import as_skl2onnx_reads, preparation_conversions
 
     register_converters()
     whole, estimator = estimator, as_skl2onnx_reads(estimator)
     parts = _parts(estimator)
-    ours = [score_conversions(parts), preparation_conversions(parts)]
+    ours = [*linear_conversions(parts), preparation_conversions(parts, rows.dtype)]
     try:
         model = convert_sklearn(
             estimator,
@@ -59,7 +68,7 @@ def make_graph(
             f"{unknown or 'A part'} cannot be exported: neither cerflearn nor skl2onnx has a "
             "converter of it. skl2onnx.update_registered_converter takes one."
         ) from error
-    except (AssertionError, IndexError, NotImplementedError, RuntimeError, TypeError) as error:
+    except _CANNOT as error:
         raise RuntimeError(
             f"skl2onnx cannot convert this model: {error} (A ColumnTransformer must be the first "
             "step of a Pipeline; imputers and scalers may stand inside it.)"

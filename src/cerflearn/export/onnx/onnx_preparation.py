@@ -1,26 +1,30 @@
 """Imputers and encoders of numbers as nodes of our own, and what skl2onnx misreads.
 
 skl2onnx writes the operators Imputer and OneHotEncoder: ONNX Runtime has the first in float32 only,
-the second gives float32 in graphs of float64, and the first knows no marker such as 0.
+the second gives float32 in graphs of float64, and the first knows no marker such as 0. It leaves
+out the bounds of MaxAbsScaler.
 """
 
 from __future__ import annotations
 
 from copy import copy
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder
 
 from cerflearn.export.onnx.onnx_converters import convert_steps, features_shape, is_double
+from cerflearn.export.onnx.onnx_nodes import GraphWriter
 from cerflearn.export.program import column_index, is_idle, program_of
 
 
-def preparation_conversions(parts: list[Any]) -> dict[str, dict[type, Any]]:
-    """Conversions of imputers and encoders, for ``skl2onnx.convert_sklearn``.
+def preparation_conversions(parts: list[Any], dtype: str) -> dict[str, dict[type, Any]]:
+    """Conversions of imputers, encoders and MaxAbsScaler, for ``skl2onnx.convert_sklearn``.
 
     Text is left to skl2onnx, and so are codes in float32, where it refuses unknown ones.
 
@@ -28,11 +32,16 @@ def preparation_conversions(parts: list[Any]) -> dict[str, dict[type, Any]]:
     ----------
     parts : list of estimator
         All of the model.
+    dtype : {"float32", "float64"}
+        Of numbers in the graph, which an encoder cannot tell from inputs of text.
     """
-    kinds = [kind for kind in (SimpleImputer, OneHotEncoder) if kind in map(type, parts)]
+    kinds = {SimpleImputer, OneHotEncoder, MaxAbsScaler} & set(map(type, parts))
+    double = dtype == "float64"
+    encoders = kinds & {OneHotEncoder} if double else set()
     return {
-        "custom_conversion_functions": dict.fromkeys(kinds, _convert),
-        "custom_shape_calculators": dict.fromkeys(kinds, _shape),
+        "custom_parsers": dict.fromkeys(encoders, _parse_encoder),
+        "custom_conversion_functions": dict.fromkeys(kinds, partial(_convert, double=double)),
+        "custom_shape_calculators": dict.fromkeys(kinds, partial(_shape, double=double)),
     }
 
 
@@ -75,6 +84,8 @@ def _is_ours(operator: Any) -> bool:
     from skl2onnx.common.data_types import StringTensorType
 
     model = operator.raw_operator
+    if isinstance(model, MaxAbsScaler):
+        return bool(getattr(model, "clip", False))  # since scikit-learn 1.8
     if getattr(model, "add_indicator", False):
         raise ValueError(
             "SimpleImputer(add_indicator=True) cannot be exported: leave the indicator out."
@@ -90,19 +101,43 @@ def _is_ours(operator: Any) -> bool:
     return True
 
 
-def _shape(operator: Any) -> None:
+def _parse_encoder(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:  # noqa: ARG001
+    """Declare the output of an encoder as float64, by which the parts after it are declared."""
+    from skl2onnx._supported_operators import get_model_alias
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    operator = scope.declare_local_operator(get_model_alias(type(model)), model)
+    operator.inputs.extend(inputs)
+    operator.outputs.append(scope.declare_local_variable("variable", DoubleTensorType()))
+    return operator.outputs
+
+
+def _shape(operator: Any, *, double: bool) -> None:
     if _is_ours(operator):
         features_shape(operator)
         return
     from skl2onnx.common import _registration
+    from skl2onnx.common.data_types import DoubleTensorType
 
     _registration.get_shape_calculator(operator.type)(operator)
+    if double and isinstance(operator.raw_operator, OneHotEncoder):
+        operator.outputs[0].type = DoubleTensorType(operator.outputs[0].type.shape)
 
 
-def _convert(scope: Any, operator: Any, container: Any) -> None:
+def _convert(scope: Any, operator: Any, container: Any, *, double: bool) -> None:
     if _is_ours(operator):
         convert_steps(scope, operator, container)
         return
     from skl2onnx.common import _registration
 
-    _registration.get_converter(operator.type)(scope, operator, container)
+    convert = _registration.get_converter(operator.type)
+    if not (double and isinstance(operator.raw_operator, OneHotEncoder)):
+        convert(scope, operator, container)
+        return
+    made = scope.get_unique_variable_name("codes")
+    narrow = SimpleNamespace(
+        raw_operator=operator.raw_operator, inputs=operator.inputs, output_full_names=[made]
+    )
+    convert(scope, narrow, container)
+    writer = GraphWriter(scope, container, np.float64)
+    writer.cast(made, np.float64, output=operator.outputs[0].full_name)
