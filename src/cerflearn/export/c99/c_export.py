@@ -21,7 +21,7 @@ from cerflearn.export.c99.c_integer_header import integer_code
 from cerflearn.export.c99.c_layout import ExportDtype, Sizes
 from cerflearn.export.c99.c_lower import StagedModel
 from cerflearn.export.c99.c_output import CLASSIFIES, example_main, gaps_of, labels_of
-from cerflearn.export.c99.c_rounding import check_rows
+from cerflearn.export.c99.c_rounding import check_codes, check_rows
 from cerflearn.export.c99.c_scales import QuantizeOptions
 from cerflearn.export.c99.c_text import identifier
 from cerflearn.export.c99.c_verify import (
@@ -216,6 +216,7 @@ def make_code(
     """Make stages, C and, for integers, their scales of an estimator; see :func:`export_c`."""
     program = program_of(estimator)
     model = staged(program, one_stage=dtype != "float32")
+    check_codes(model)
     if dtype == "float32":
         if X is not None:
             model = staged(program, rows=check_rows(model, X))
@@ -268,8 +269,8 @@ def _verified(
     _check_steps(estimator, X, model, rows)
     found = run_code(name, model, code, whole, rows, compiler)
     single = rows.astype(np.float32).astype(np.float64)
-    truth = model.run(single)
-    tolerance = float_tolerance(model, single, exact_inputs=True)
+    truth = model.single.run(single)
+    tolerance = float_tolerance(model.single, single, exact_inputs=True)
     near = gaps_of(model.output, truth) <= 2.0 * float_tolerance(model, rows).max(axis=1)
     if whole is None:
         scores = found.scores.astype(np.float64)
@@ -350,6 +351,7 @@ def deployed_bytes(program: Program, dtype: ExportDtype) -> Sizes:
         are scaled by.
     """
     model = staged(program, one_stage=dtype != "float32")
+    check_codes(model)
     if dtype == "float32":
         return float_code("m", model).sizes
     rows = np.asarray(framed_rows(program), dtype=np.float64)[:_COUNTED_ROWS]

@@ -88,10 +88,7 @@ def input_scaling(
         for column in stage.columns
         if column.marker is not None and not math.isnan(column.marker)
     }
-    codes: dict[int, list[float]] = {}
-    for column in stage.columns:
-        if column.code is not None:
-            codes.setdefault(column.source, []).append(column.code)
+    codes = _codes_of(stage)
     for i in range(stage.n_inputs):
         values = X[:, i][np.isfinite(X[:, i])]
         if i in markers:
@@ -113,6 +110,24 @@ def input_scaling(
                 "precision: scale the inputs of the model."
             )
     return FixedPointInputs(zero, np.clip(shift, -_NORMAL_DIGITS, _NORMAL_DIGITS), limit, markers)
+
+
+def _codes_of(stage: CStage) -> dict[int, list[float]]:
+    """Codes of inputs that have some."""
+    codes: dict[int, list[float]] = {}
+    for column in stage.columns:
+        if column.code is not None:
+            codes.setdefault(column.source, []).append(column.code)
+    return codes
+
+
+def check_codes(model: StagedModel) -> None:
+    """Refuse codes that are one number in single precision, which inputs have."""
+    for i, codes in _codes_of(model.stages[0]).items():
+        if len({np.float32(code) for code in codes}) < len(set(codes)):
+            raise ValueError(
+                f"Codes of input {i} cannot be told apart in single precision: choose others."
+            )
 
 
 def _range(values: Float64Array, share: float) -> tuple[float, float]:
