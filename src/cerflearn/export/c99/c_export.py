@@ -32,6 +32,7 @@ from cerflearn.export.c99.c_verify import (
     python_numbers,
 )
 from cerflearn.export.drawn_rows import framed_rows
+from cerflearn.export.frames import fitted_columns
 from cerflearn.export.program import program_of
 from cerflearn.export.steps import Program
 
@@ -180,7 +181,8 @@ def export_c(
     """
     estimator = getattr(estimator, "best_estimator_", estimator)  # of a search
     target = Path(path)
-    _check_request(target, dtype, X)
+    _check_request(target, dtype, name, X)
+    X = fitted_columns(estimator, X)
     drawn = X is None and verify
     X = framed_rows(program_of(estimator)) if drawn else X
     own = identifier(target.stem if name is None else name)
@@ -239,7 +241,9 @@ def run_code(
     return compile_and_run(name, header, model, dtype, rows, compiler)
 
 
-def _check_request(target: Path, dtype: str, X: Any) -> None:
+def _check_request(target: Path, dtype: str, name: Any, X: Any) -> None:
+    if name is not None and not isinstance(name, str):
+        raise ValueError(f"name={name!r} is not valid: it must be text.")
     if dtype not in EXPORT_DTYPES:
         known = ", ".join(repr(known) for known in EXPORT_DTYPES)
         raise ValueError(f"dtype={dtype!r} is not valid: pass one of {known}.")

@@ -245,12 +245,22 @@ def covariance_of(whole: IntArray) -> Float64Array:
     return found
 
 
+def _are_numbers(values: Any) -> bool:
+    try:
+        np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def check_rows(model: StagedModel, X: Any) -> Float64Array:
     """Return rows as an array; missing values only where the model fills them."""
     try:
         rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError("X must hold numbers.") from error
+        wrong = [name for name in getattr(X, "columns", ()) if not _are_numbers(X[name])]
+        what = f" (column {wrong[0]!r} does not)" if wrong else ""
+        raise ValueError(f"X must hold numbers{what}.") from error
     if rows.ndim != 2 or rows.shape[1] != model.n_inputs or len(rows) == 0:
         raise ValueError(f"X of shape {rows.shape} must have rows of {model.n_inputs} inputs.")
     if np.isinf(rows).any():

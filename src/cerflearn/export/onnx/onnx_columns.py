@@ -17,23 +17,6 @@ from cerflearn.export.program import column_index, is_idle
 _ENCODES = (OneHotEncoder, OrdinalEncoder, TargetEncoder)
 
 
-def chooses_by_name(estimator: Any) -> bool:
-    """Whether a ColumnTransformer in the estimator is given columns by name."""
-    if isinstance(estimator, Pipeline):
-        return any(chooses_by_name(step) for _, step in estimator.steps)
-    if not isinstance(estimator, ColumnTransformer):
-        return False
-    given = estimator.transformers_[: len(estimator.transformers)]  # without the remainder
-    return any(_are_names(columns) for *_, columns in given)
-
-
-def _are_names(columns: Any) -> bool:
-    if isinstance(columns, slice):
-        return isinstance(columns.start, str) or isinstance(columns.stop, str)
-    chosen = np.asarray(columns)
-    return chosen.size > 0 and chosen.dtype.kind in "OU"
-
-
 def code_columns(estimator: Any, n_columns: int) -> frozenset[int]:
     """Positions of columns of which an encoder makes something: other numbers are other codes."""
     readers = _readers(estimator, np.arange(n_columns), first=True)

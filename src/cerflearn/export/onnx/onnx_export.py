@@ -6,6 +6,7 @@ import os
 import warnings
 from dataclasses import dataclass
 from importlib import import_module
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cerflearn._atomic import write_atomically
 from cerflearn._typing import MatrixLike
-from cerflearn.export.onnx.onnx_columns import chooses_by_name
+from cerflearn.export.frames import chooses_by_name
 from cerflearn.export.onnx.onnx_graph import make_graph
 from cerflearn.export.onnx.onnx_nodes import PHASE_FORMS, PhaseForm
 from cerflearn.export.onnx.onnx_rows import InputRows, drawn_rows, given_rows
@@ -210,7 +211,7 @@ def _checked(
     from skl2onnx.proto import get_latest_tested_opset_version
 
     latest = get_latest_tested_opset_version()
-    whole = isinstance(target_opset, int) and not isinstance(target_opset, bool)
+    whole = isinstance(target_opset, Integral) and not isinstance(target_opset, bool)
     if target_opset is not None and not (whole and LEAST_OPSET <= target_opset <= latest):
         raise ValueError(
             f"target_opset={target_opset!r} is not valid: it must be a whole number from "

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from sklearn.base import is_classifier
+from sklearn.linear_model import SGDClassifier
 
 from cerflearn.estimators.cost import counted_cost
 from cerflearn.export.onnx.onnx_nodes import PhaseForm
@@ -50,6 +51,7 @@ def make_graph(
     from cerflearn.export.onnx.onnx_preparation import as_skl2onnx_reads, preparation_conversions
 
     register_converters()
+    _check_losses(_parts(estimator))
     whole, estimator = estimator, as_skl2onnx_reads(estimator)
     parts = _parts(estimator)
     ours = [*linear_conversions(parts), preparation_conversions(parts, rows.dtype)]
@@ -80,6 +82,20 @@ def make_graph(
     model.ir_version = helper.find_min_ir_version_for(model.opset_import, ignore_unknown=True)
     helper.set_model_props(model, _metadata(whole))
     return model
+
+
+def _check_losses(parts: list[Any]) -> None:
+    """Refuse a loss whose probabilities of several classes skl2onnx computes otherwise."""
+    for part in parts:
+        if (
+            isinstance(part, SGDClassifier)
+            and part.loss == "modified_huber"
+            and len(part.classes_) > 2
+        ):
+            raise ValueError(
+                "SGDClassifier(loss='modified_huber') of more than two classes cannot be exported "
+                "to ONNX: choose another loss."
+            )
 
 
 def _merged(conversions: list[dict[str, dict[type, Any]]]) -> dict[str, dict[type, Any]]:

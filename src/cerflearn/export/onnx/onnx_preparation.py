@@ -13,9 +13,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder
 
 from cerflearn.export.onnx.onnx_converters import convert_steps, features_shape, is_double
@@ -48,8 +49,9 @@ def preparation_conversions(parts: list[Any], dtype: str) -> dict[str, dict[type
 def as_skl2onnx_reads(estimator: Any) -> Any:
     """Return the estimator, or a copy without what skl2onnx refuses.
 
-    Steps of a Pipeline that pass rows on are left out, and columns that a ColumnTransformer is
-    given as a slice, a mask or counted from the end are listed.
+    Steps of a Pipeline that pass rows on and parts of a FeatureUnion that are dropped are left out,
+    columns that a ColumnTransformer is given as a slice, a mask or counted from the end are listed,
+    and coefficients of linear models are not sparse.
 
     Parameters
     ----------
@@ -62,14 +64,24 @@ def as_skl2onnx_reads(estimator: Any) -> Any:
         if [id(step) for _, step in steps] == [id(step) for _, step in estimator.steps]:
             return estimator
         return Pipeline(steps or [("all", FunctionTransformer())])
+    changed = copy(estimator)
+    if issparse(getattr(estimator, "coef_", None)) and hasattr(estimator, "densify"):
+        return changed.densify()
+    if isinstance(estimator, FeatureUnion):
+        parts = [(name, as_skl2onnx_reads(part)) for name, part in estimator.transformer_list]
+        changed.transformer_list = [pair for pair in parts if not _is_dropped(pair[1])]
+        return changed
     if not isinstance(estimator, ColumnTransformer):
         return estimator
-    changed = copy(estimator)
     changed.transformers_ = [
         (name, as_skl2onnx_reads(part), _listed(estimator, columns))
         for name, part, columns in estimator.transformers_
     ]
     return changed
+
+
+def _is_dropped(part: Any) -> bool:
+    return isinstance(part, str) and part == "drop"
 
 
 def _listed(transformer: ColumnTransformer, columns: Any) -> Any:
@@ -92,13 +104,29 @@ def _is_ours(operator: Any) -> bool:
         )
     if any(isinstance(variable.type, StringTensorType) for variable in operator.inputs):
         return False
-    if isinstance(model, OneHotEncoder) and not is_double(operator):
-        return False
+    if isinstance(model, OneHotEncoder):
+        _check_codes(model, double=is_double(operator))
+        if not is_double(operator):
+            return False
     try:
         program_of(model)
-    except ValueError:  # NaN as a category, infrequent ones
+    except ValueError:  # infrequent categories
         return False
     return True
+
+
+def _check_codes(encoder: OneHotEncoder, *, double: bool) -> None:
+    """Refuse codes of numbers that skl2onnx has no message for."""
+    numbers = [codes for codes in map(np.asarray, encoder.categories_) if codes.dtype.kind == "f"]
+    values = np.concatenate([np.zeros(0), *numbers])
+    if np.isnan(values).any():
+        raise ValueError("OneHotEncoder with NaN as a category cannot be exported.")
+    fractions = values[values != np.rint(values)]
+    if len(fractions) and not double:
+        raise ValueError(
+            f"OneHotEncoder of codes that are no whole numbers, such as {fractions[0]:g}, cannot "
+            "be exported in float32: pass dtype='float64'."
+        )
 
 
 def _parse_encoder(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:  # noqa: ARG001

@@ -10,8 +10,9 @@ from scipy.sparse import issparse
 
 from cerflearn._typing import Float64Array
 from cerflearn.export.drawn_rows import framed_rows
+from cerflearn.export.frames import chooses_by_name, fitted_columns
 from cerflearn.export.onnx.onnx_bounds import UNIT_ROUNDOFF
-from cerflearn.export.onnx.onnx_columns import chooses_by_name, code_columns, marked_columns
+from cerflearn.export.onnx.onnx_columns import code_columns, marked_columns
 from cerflearn.export.steps import Program
 
 MOST_CHECKED_ROWS = 10_000
@@ -148,9 +149,8 @@ def given_rows(estimator: Any, X: Any, dtype: str, name: str, by_column: bool | 
         raise ValueError(f"X of shape {X.shape} must have rows of {n_inputs} inputs.")
     is_frame = hasattr(X, "iloc")
     if not is_frame and X.dtype.kind not in "biuf":
-        raise ValueError("X holds text: pass a DataFrame, each column of which becomes an input.")
-    if is_frame and chooses_by_name(estimator):
-        X = _fitted_columns(estimator, X)
+        X = _as_numbers(X)
+    X = fitted_columns(estimator, X)
     if by_column is None:
         by_column = is_frame and (chooses_by_name(estimator) or not _all_numbers(X))
     if by_column and not is_frame:
@@ -166,13 +166,14 @@ def given_rows(estimator: Any, X: Any, dtype: str, name: str, by_column: bool | 
     return InputRows(data, by_column, name, dtype, drawn=False, codes=codes, markers=markers)
 
 
-def _fitted_columns(estimator: Any, frame: Any) -> Any:
-    """Columns in the order of the fit: a choice by name accepts any order, and others beside."""
-    names = list(getattr(estimator, "feature_names_in_", frame.columns))
-    absent = [name for name in names if name not in frame.columns]
-    if absent:
-        raise ValueError(f"X lacks columns that the model was fitted with: {absent}.")
-    return frame[names]
+def _as_numbers(X: Any) -> Float64Array:
+    """Return numbers in an array of any type."""
+    try:
+        return np.asarray(X.astype(np.float64))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "X holds text: pass a DataFrame, each column of which becomes an input."
+        ) from error
 
 
 def some_rows(X: Any, most: int) -> Any:
