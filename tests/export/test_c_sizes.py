@@ -62,3 +62,19 @@ def test_a_byte_limit_is_kept(tmp_path):
         macs=200, max_bytes=900, storage="int8", effort=0.03, random_state=0
     ).fit(X, y)
     assert export_sizes(model)["int8"].flash_bytes <= 900
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["int16", "int8"])
+def test_inputs_that_nothing_reads_are_not_stored(dtype, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3_000)) * np.exp(rng.normal(size=3_000)) + 100.0 * np.arange(3_000)
+    model = LinearRegression().fit(X[:, :4], X[:, 0])
+    read = np.array([2, 700, 701, 2_999])
+    model.coef_, model.n_features_in_ = np.zeros(3_000), 3_000
+    model.coef_[read] = rng.normal(size=4) / X[:, read].std(axis=0)
+    report = export_c(model, tmp_path / "m.h", X=X, dtype=dtype)
+    assert report.relative_error < 0.02
+    text = (tmp_path / "m.h").read_text()
+    assert "m_quantize(const float *x, int16_t *q)" in text
+    assert len(text) < 8_000

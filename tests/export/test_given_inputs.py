@@ -105,7 +105,7 @@ def test_sparse_coefficients(head, tmp_path):
     assert hasattr(model[-1].coef_, "toarray")
 
 
-@pytest.mark.filterwarnings("ignore:Attribute `probA_`:FutureWarning")  # skl2onnx reads it
+@pytest.mark.filterwarnings("ignore:Attribute `prob:FutureWarning")  # skl2onnx reads it
 @pytest.mark.parametrize("head", [SVC(), NuSVC()])
 def test_classifiers_with_a_score_and_its_negative(head, tmp_path):
     model = clone(head).fit(X, Y > 0)
