@@ -6,12 +6,15 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
 from c_samples import CASES, case
 from cerflearn import CERFClassifier, cost
 from cerflearn.export.c99.c_export import deployed_bytes, export_c, export_sizes
+from cerflearn.export.c99.c_verify import find_compiler
 from cerflearn.export.program import program_of
 
+needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 BYTES = {
     "float": 4, "int8_t": 1, "int16_t": 2, "int32_t": 4, "uint8_t": 1, "uint16_t": 2, "uint32_t": 4,
 }  # fmt: skip

@@ -35,24 +35,38 @@ class FixedPointInputs:
         Largest size of an integer, below 2**15.
     markers : dict of int to float
         Values of inputs that mean missing, beside NaN.
+    read : ndarray of int
+        Inputs that are scaled, in order; the integers of the others are 0.
     """
 
     zero: Float64Array
     shift: IntArray
     limit: int
     markers: dict[int, float]
+    read: IntArray
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether all inputs are scaled."""
+        return len(self.read) == len(self.zero)
 
     def quantize(self, X: Float64Array) -> IntArray:
         """Integers (n_samples, n_inputs), with the arithmetic of the C function."""
+        found = np.zeros(X.shape, dtype=np.int64)
+        found[:, self.read] = self._scaled(X[:, self.read])
+        return found
+
+    def _scaled(self, X: Float64Array) -> IntArray:
         single = np.asarray(X, dtype=np.float64).astype(np.float32)
-        scale = np.ldexp(np.float32(1.0), self.shift).astype(np.float32)
+        scale = np.ldexp(np.float32(1.0), self.shift[self.read]).astype(np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
-            scaled = (single - self.zero.astype(np.float32)) * scale
+            scaled = (single - self.zero[self.read].astype(np.float32)) * scale
             half = np.where(scaled < 0.0, np.float32(-0.5), np.float32(0.5))
             bounded = np.clip(scaled, np.float32(-self.limit), np.float32(self.limit)) + half
         absent = np.isnan(single)
         for i, marker in self.markers.items():
-            absent[:, i] |= single[:, i] == np.float32(marker)
+            place = int(np.searchsorted(self.read, i))
+            absent[:, place] |= single[:, place] == np.float32(marker)
         whole = np.trunc(np.where(absent, 0.0, bounded)).astype(np.int64)
         return np.where(absent, MISSING, np.clip(whole, -self.limit, self.limit))
 
@@ -89,7 +103,8 @@ def input_scaling(
         if column.marker is not None and not math.isnan(column.marker)
     }
     codes = _codes_of(stage)
-    for i in range(stage.n_inputs):
+    read = _scaled_inputs(stage)
+    for i in read.tolist():
         values = X[:, i][np.isfinite(X[:, i])]
         if i in markers:
             values = values[values != markers[i]]
@@ -109,7 +124,14 @@ def input_scaling(
                 f"Input {i} has values of about 2^{bits - int(shift[i])}, which is beyond single "
                 "precision: scale the inputs of the model."
             )
-    return FixedPointInputs(zero, np.clip(shift, -_NORMAL_DIGITS, _NORMAL_DIGITS), limit, markers)
+    shift = np.clip(shift, -_NORMAL_DIGITS, _NORMAL_DIGITS)
+    return FixedPointInputs(zero, shift, limit, markers, read)
+
+
+def _scaled_inputs(stage: CStage) -> IntArray:
+    """Return the inputs that are scaled: all, or those that are read if they are less than half."""
+    read = np.array(sorted(stage.sources), dtype=np.int64)
+    return read if 0 < 2 * len(read) < stage.n_inputs else np.arange(stage.n_inputs)
 
 
 def _codes_of(stage: CStage) -> dict[int, list[float]]:
