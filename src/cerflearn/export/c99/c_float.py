@@ -138,19 +138,12 @@ def _sums_code(
     constant = not part.offsets.any()
     begin = "0.0f" if constant else f"{offsets.name}[k + j]"
     width = f"const {loop} width = %s - k < {tile} ? %s - k : {tile};"
-    tail = [width % (n, n)]
     if layout.kind == "lists":
         weights = floats(f"{prefix}_weights", row_major(layout.projections))
-        longest = _longest_list(layout)
-        lines = [
-            f"for ({loop} k = 0; k < {n}; k += {tile}) {{",
-            *_indent(tail),
-            f"    for ({loop} j = 0; j < width; j++) {{",
-            *_indent(_dot_code(prefix, loop, "k + j", begin, "t[j]", longest), 2),
-            "    }",
-            *_indent(sink),
-            "}",
-        ]
+        dot = _dot_code(prefix, loop, "k + j", begin, "t[j]", _longest_list(layout))
+        each = [f"for ({loop} j = 0; j < width; j++) {{", *_indent(dot), "}"]
+        inner = [width % (n, n), *each, *sink]
+        lines = [f"for ({loop} k = 0; k < {n}; k += {tile}) {{", *_indent(inner), "}"]
     else:
         weights = floats(f"{prefix}_weights", tiled(layout.projections, tile))
         shared = layout.kind == "shared"
