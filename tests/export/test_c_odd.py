@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from cerflearn import (
 )
 from cerflearn.export.c99.c_calibrate import quantized
 from cerflearn.export.c99.c_fold import staged
+from cerflearn.export.c99.c_quantize import MOST
 from cerflearn.export.c99.c_scales import QuantizeOptions
 from cerflearn.export.c99.c_verify import STRICT_FLAGS, CExportError, find_compiler
 from cerflearn.export.program import program_of
@@ -188,8 +190,11 @@ def test_sums_that_do_not_fit_are_refused():
     features = MaskedFourierFeatures(n_components=20, random_state=0)
     model = make_pipeline(MinMaxScaler(clip=True), features, Ridge()).fit(FAR, X[:, 0] > 0)
     stages = staged(program_of(model), one_stage=True)
+    whole = quantized(stages, "int16", np.array([[-1.0] * 4, [1.0] * 4]), QuantizeOptions())
+    whole.check_bounds(room=1.0)
+    beyond = replace(whole, intercept=np.full(1, MOST - 1000))
     with pytest.raises(ValueError, match="rows like those that the model was fitted on"):
-        quantized(stages, "int16", np.array([[-1.0] * 4, [1.0] * 4]), QuantizeOptions())
+        beyond.check_bounds(room=1.0)
     assert cost(model).flash.keys() == {"float32", "int16", "int8"}
 
 

@@ -6,12 +6,15 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
 from c_samples import CASES, case
 from cerflearn import CERFClassifier, cost
 from cerflearn.export.c99.c_export import deployed_bytes, export_c, export_sizes
+from cerflearn.export.c99.c_verify import find_compiler
 from cerflearn.export.program import program_of
 
+needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 BYTES = {
     "float": 4, "int8_t": 1, "int16_t": 2, "int32_t": 4, "uint8_t": 1, "uint16_t": 2, "uint32_t": 4,
 }  # fmt: skip
@@ -62,3 +65,19 @@ def test_a_byte_limit_is_kept(tmp_path):
         macs=200, max_bytes=900, storage="int8", effort=0.03, random_state=0
     ).fit(X, y)
     assert export_sizes(model)["int8"].flash_bytes <= 900
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["int16", "int8"])
+def test_inputs_that_nothing_reads_are_not_stored(dtype, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3_000)) * np.exp(rng.normal(size=3_000)) + 100.0 * np.arange(3_000)
+    model = LinearRegression().fit(X[:, :4], X[:, 0])
+    read = np.array([2, 700, 701, 2_999])
+    model.coef_, model.n_features_in_ = np.zeros(3_000), 3_000
+    model.coef_[read] = rng.normal(size=4) / X[:, read].std(axis=0)
+    report = export_c(model, tmp_path / "m.h", X=X, dtype=dtype)
+    assert report.relative_error < 0.02
+    text = (tmp_path / "m.h").read_text()
+    assert "m_quantize(const float *x, int16_t *q)" in text
+    assert len(text) < 8_000

@@ -8,7 +8,11 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import (
+    HuberRegressor,
+    Lasso,
+    LinearRegression,
     LogisticRegression,
+    MultiTaskLasso,
     Perceptron,
     Ridge,
     RidgeClassifier,
@@ -207,3 +211,20 @@ def test_registering_twice_does_no_harm():
     cerflearn.onnx.register_converters()
     model, X = fitted("masked", "svm"), samples.rows(20).astype(np.float32)
     assert (samples.run(to_onnx(model, X[:1], target_opset=17), X)[0] == model.predict(X)).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize(
+    "head", [Ridge(), LinearRegression(), Lasso(0.01), HuberRegressor(), MultiTaskLasso(0.01)]
+)
+def test_linear_regressors(head, fit_intercept, dtype, tmp_path):
+    X = samples.rows()
+    several = isinstance(head, MultiTaskLasso)
+    y = samples.targets("numbers" if several else "number")
+    model = make_pipeline(StandardScaler(), clone(head).set_params(fit_intercept=fit_intercept))
+    export_onnx(model.fit(X, y), tmp_path / "m.onnx", X=X, dtype=dtype)
+    (found,) = samples.run(tmp_path / "m.onnx", X.astype(dtype))
+    assert found.shape == (len(X), 2 if several else 1)
+    wanted = model.predict(X).reshape(found.shape)
+    assert np.abs(found - wanted).max() < (1e-3 if dtype == "float32" else 1e-12)

@@ -8,7 +8,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
 import onnx_samples as samples
 
@@ -16,9 +16,13 @@ pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 from cerflearn import CERFClassifier, MaskedFourierFeatures
+from cerflearn.export.onnx import onnx_preparation
 from cerflearn.onnx import export_onnx
 
 DTYPES = ("float32", "float64")
+needs_clip = pytest.mark.skipif(
+    "clip" not in MaxAbsScaler().get_params(), reason="MaxAbsScaler has no clip"
+)
 
 
 def features():
@@ -188,3 +192,57 @@ def test_a_pipeline_that_ends_in_passthrough(tmp_path):
     inner = Pipeline([("p", "passthrough"), ("s", StandardScaler())])
     model = Pipeline([("i", inner), ("f", features()), ("p", "passthrough")]).fit(X)
     assert export_onnx(model, tmp_path / "m.onnx", X=X).verified
+
+
+@needs_clip
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_clipping_scaler_clips_in_the_file(dtype, tmp_path):
+    X = samples.rows()
+    X[::9, 1] = np.nan
+    scaler = MaxAbsScaler().set_params(clip=True)
+    model = make_pipeline(scaler, SimpleImputer(), RidgeClassifier())
+    model.fit(X, samples.targets("multiclass"))
+    for rows in (X, None):
+        export_onnx(model, tmp_path / "m.onnx", X=rows, dtype=dtype)
+        beyond = (5.0 * X).astype(dtype)
+        assert (samples.run(tmp_path / "m.onnx", beyond)[0] == model.predict(beyond)).all()
+
+
+@needs_clip
+def test_rows_outside_the_range_of_those_given_are_compared_too(tmp_path, monkeypatch):
+    X = samples.rows()
+    model = make_pipeline(MaxAbsScaler().set_params(clip=True), RidgeClassifier())
+    model.fit(X, samples.targets("multiclass"))
+    monkeypatch.setattr(onnx_preparation, "preparation_conversions", lambda *_: {})
+    with pytest.raises(RuntimeError, match="outside the range of X"):
+        export_onnx(model, tmp_path / "m.onnx", X=X)
+    assert not list(tmp_path.iterdir())
+
+
+def test_markers_that_float32_cannot_hold(tmp_path):
+    X = incomplete(-999.9)
+    model = make_pipeline(
+        SimpleImputer(missing_values=-999.9), StandardScaler(), RidgeClassifier()
+    ).fit(X, samples.targets("multiclass"))
+    report = export_onnx(model, tmp_path / "m.onnx", X=X)
+    assert report.agreement.n_near_ties == 0
+    assert (samples.run(tmp_path / "m.onnx", X.astype("float32"))[0] == model.predict(X)).all()
+    by_column = ColumnTransformer([("a", SimpleImputer(missing_values=-999.9), [0, 2])])
+    model = make_pipeline(by_column, RidgeClassifier()).fit(X, samples.targets("binary"))
+    export_onnx(model, tmp_path / "m.onnx", X=X)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("order", ["text first", "numbers first", "text alone"])
+def test_text_is_encoded_in_the_numbers_of_the_graph(order, dtype, tmp_path):
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    X = pd.DataFrame(samples.rows()[:, :2], columns=["a", "b"])
+    X["town"] = np.array(["Ulm", "Bonn", "Kiel"])[samples.targets("multiclass") - 3]
+    branches = [("t", OneHotEncoder(), ["town"]), ("n", StandardScaler(), ["a", "b"])]
+    chosen = {"text first": branches, "numbers first": branches[::-1], "text alone": branches[:1]}
+    model = make_pipeline(ColumnTransformer(chosen[order]), LogisticRegression())
+    model.fit(X, samples.targets("binary"))
+    report = export_onnx(model, tmp_path / "m.onnx", X=X, dtype=dtype)
+    assert report.agreement.label_agreement == 1.0
+    if dtype == "float64":
+        assert report.agreement.largest_difference < 1e-14

@@ -18,7 +18,7 @@ from sklearn.linear_model import (
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, StandardScaler
 
 from cerflearn import load, save
 from persistence.stored_models import classes, incomplete, rows
@@ -114,3 +114,18 @@ def test_of_a_search_the_best_estimator_can_be_stored(tmp_path):
     with pytest.raises(ValueError, match="Save its best_estimator_"):
         save(search, tmp_path / "m.cerf")
     assert_comes_back(search.best_estimator_, rows(), tmp_path / "m.cerf")
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        OneHotEncoder(min_frequency=1),
+        OneHotEncoder(max_categories=10, handle_unknown="infrequent_if_exist"),
+        OneHotEncoder(max_categories=10, drop="first"),
+        MinMaxScaler((np.float32(-1.0), 2), clip=True),
+    ],
+)
+def test_parameters_that_change_nothing_or_are_numbers_of_numpy(encoder, tmp_path):
+    X = np.random.default_rng(0).integers(0, 5, size=(len(rows()), 2)).astype(float)
+    model = make_pipeline(encoder, LogisticRegression()).fit(X, classes(2))
+    assert_comes_back(model, X, tmp_path / "m.cerf")

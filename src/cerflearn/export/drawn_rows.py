@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from cerflearn._typing import Float64Array
+from cerflearn._typing import Float64Array, IntArray
 from cerflearn.export.steps import (
     Features,
     Fill,
@@ -42,10 +43,14 @@ def framed_rows(program: Program, dtype: str = "float32") -> Any:
     Returns
     -------
     ndarray or DataFrame of shape (1000, n_inputs)
-        In float64; with the names of the inputs, if there are any and pandas is installed.
+        In float64, codes and markers of missing values as the model has them; with the names of
+        the inputs, if there are any and pandas is installed.
     """
     drawn = _rows_for(program.steps, program.n_inputs, np.random.default_rng(0))
     rows = drawn.astype(dtype).astype(np.float64)
+    for column, values in _known_numbers(program.steps, np.arange(program.n_inputs)):
+        exact = np.isin(drawn[:, column], values)
+        rows[exact, column] = drawn[exact, column]
     if program.input_names is None or find_spec("pandas") is None:
         return rows
     import pandas
@@ -83,6 +88,22 @@ def _rows_for(steps: tuple[Step, ...], n_inputs: int, rng: np.random.Generator) 
     if isinstance(first, Features | Scores):
         return rows * np.pi / _length(first.feature_map.frequencies)
     return rows
+
+
+def _known_numbers(
+    steps: tuple[Step, ...], columns: IntArray
+) -> Iterator[tuple[int, Float64Array]]:
+    """Columns with the codes and markers that steps compare them with."""
+    for step in steps:
+        if isinstance(step, Parallel):
+            for branch in step.branches:
+                yield from _known_numbers(branch.steps, columns[branch.columns])
+        elif isinstance(step, OneHot):
+            yield from zip(columns.tolist(), step.categories, strict=True)
+        elif isinstance(step, Fill):
+            yield from ((int(column), np.array([step.missing])) for column in columns)
+            continue  # other numbers are as they were
+        return
 
 
 def _length(weights: Float64Array) -> float:

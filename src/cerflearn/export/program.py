@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -333,11 +334,17 @@ def _linear_classifier(model: Any, n_inputs: int) -> tuple[list[Step], Output]: 
 
 
 def _linear_regressor(model: Any, n_inputs: int) -> tuple[list[Step], Output]:  # noqa: ARG001
-    return [_linear_step(model)], Output("values", flat=np.ndim(model.coef_) == 1)
+    return [_linear_step(model)], Output("values", flat=_is_flat(model))
+
+
+def _is_flat(model: Any) -> bool:
+    """Whether a regressor was fitted to one target, not to a column of it."""
+    return not issparse(model.coef_) and np.ndim(model.coef_) == 1
 
 
 def _linear_step(model: Any) -> Linear:
-    coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
+    dense = model.coef_.toarray() if issparse(model.coef_) else model.coef_  # after sparsify
+    coef = np.atleast_2d(np.asarray(dense, dtype=np.float64))
     intercept = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (len(coef),))
     return Linear(coef, np.array(intercept))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.preprocessing import LabelBinarizer
 
 from cerflearn.estimators.linear_models import LINEAR_CLASSIFIERS, LINEAR_REGRESSORS
@@ -36,6 +37,8 @@ class Coefficients:
 
     def encode(self, value: Any, writer: Writer, path: str) -> Json:
         """Keep it as an array, column by column if it is in memory so."""
+        if issparse(value):  # its products have other last bits than those of a dense matrix
+            raise ValueError(f"{path} is sparse: call densify() of the model first.")
         array = np.asarray(value)
         if array.ndim == 2 and not array.flags.c_contiguous and array.strides[0] < array.strides[1]:
             return {_TRANSPOSED: writer.put(path, array.T)}

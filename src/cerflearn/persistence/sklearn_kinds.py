@@ -49,7 +49,7 @@ def _is_dtype(value: Any) -> bool:
 def _is_range(value: Any) -> bool:
     """Whether a value is two numbers, the first below the second."""
     pair = isinstance(value, tuple) and len(value) == 2
-    numbers = pair and all(isinstance(end, int | float) for end in value)
+    numbers = pair and all(isinstance(end, int | float | np.integer | np.floating) for end in value)
     return numbers and bool(value[0] < value[1])
 
 
@@ -123,7 +123,9 @@ def _check_indicator(indicator: Any) -> None:
 
 
 def _refuse_infrequent(encoder: Any) -> None:
-    if encoder._infrequent_enabled:
+    if encoder._infrequent_enabled and any(
+        found is not None for found in encoder.infrequent_categories_
+    ):
         raise ValueError(
             "OneHotEncoder with infrequent categories (min_frequency, max_categories) cannot be "
             "stored: group them before."

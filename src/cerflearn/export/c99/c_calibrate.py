@@ -267,8 +267,8 @@ def _output_units(model: StagedModel, truth: Float64Array) -> Float64Array:
     """Units of outputs: one for all scores of classes and columns of a map, else deviations."""
     if not _have_own_units(model):
         return np.ones(model.n_outputs)
-    deviation = truth.std(axis=0)
-    return np.where(deviation > 0.0, deviation, 1.0)
+    units = _deviation_or_size(truth.std(axis=0), np.abs(truth).max(axis=0))
+    return np.where(units > 0.0, units, 1.0)
 
 
 def _have_own_units(model: StagedModel) -> bool:
@@ -291,7 +291,11 @@ def spread_of(model: StagedModel, truth: Float64Array) -> Float64Array:
     deviation: Float64Array = truth.std(axis=0)
     if model.output.kind == "features" and not _have_own_units(model):
         deviation = np.full_like(deviation, math.sqrt(np.mean(np.square(deviation))))
-    size = np.maximum(np.abs(truth).max(axis=0), 1e-12)
+    return _deviation_or_size(deviation, np.maximum(np.abs(truth).max(axis=0), 1e-12))
+
+
+def _deviation_or_size(deviation: Float64Array, size: Float64Array) -> Float64Array:
+    """Deviations (n_outputs,) of outputs, the sizes of those that do not vary."""
     return np.where(deviation > _VARIES * size, deviation, size)
 
 

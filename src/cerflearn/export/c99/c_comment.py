@@ -108,21 +108,24 @@ def _usage(model: StagedModel, name: str, kind: str, integer: bool) -> list[str]
 
 def _integer_lines(whole: IntegerModel, name: str) -> list[str]:
     scaling = whole.scaling
-    shifts = np.unique(scaling.shift)
+    shift, zero = scaling.shift[scaling.read], scaling.zero[scaling.read]
     lines = [
         f"Integer inputs: q[i] = round((x[i] - zero[i]) * 2^shift[i]), within -{scaling.limit} to "
         f"{scaling.limit}, -32768 where x[i] is missing. {name}_quantize(x, q) makes them of "
         "floats; other integers than these give scores without meaning, but no undefined "
         f"behaviour. Define {name.upper()}_NO_FLOAT before the header to leave all floats out.",
     ]
+    if not scaling.reads_all:
+        places = ", ".join(str(i) for i in scaling.read)
+        lines.append(f"Only these i are read, in this order below; the other q[i] are 0: {places}")
     lines.append(
-        f"  shift: {int(shifts[0])} for all inputs"
-        if len(shifts) == 1
-        else "  shift: " + ", ".join(str(int(shift)) for shift in scaling.shift)
+        f"  shift: {int(shift[0])} for all inputs"
+        if (shift == shift[0]).all()
+        else "  shift: " + ", ".join(str(int(digits)) for digits in shift)
     )
     lines.append(
-        "  zero: " + ", ".join(f"{zero:g}" for zero in scaling.zero)
-        if scaling.zero.any()
+        "  zero: " + ", ".join(f"{middle:g}" for middle in zero)
+        if zero.any()
         else "  zero: 0 for all inputs"
     )
     scales = np.unique(whole.scales.astype(np.float32))

@@ -21,7 +21,7 @@ from cerflearn.export.c99.c_integer_header import integer_code
 from cerflearn.export.c99.c_layout import ExportDtype, Sizes
 from cerflearn.export.c99.c_lower import StagedModel
 from cerflearn.export.c99.c_output import CLASSIFIES, example_main, gaps_of, labels_of
-from cerflearn.export.c99.c_rounding import check_rows
+from cerflearn.export.c99.c_rounding import check_codes, check_rows
 from cerflearn.export.c99.c_scales import QuantizeOptions
 from cerflearn.export.c99.c_text import identifier
 from cerflearn.export.c99.c_verify import (
@@ -32,6 +32,7 @@ from cerflearn.export.c99.c_verify import (
     python_numbers,
 )
 from cerflearn.export.drawn_rows import framed_rows
+from cerflearn.export.frames import fitted_columns
 from cerflearn.export.program import program_of
 from cerflearn.export.steps import Program
 
@@ -180,7 +181,8 @@ def export_c(
     """
     estimator = getattr(estimator, "best_estimator_", estimator)  # of a search
     target = Path(path)
-    _check_request(target, dtype, X)
+    _check_request(target, dtype, name, X)
+    X = fitted_columns(estimator, X)
     drawn = X is None and verify
     X = framed_rows(program_of(estimator)) if drawn else X
     own = identifier(target.stem if name is None else name)
@@ -216,6 +218,7 @@ def make_code(
     """Make stages, C and, for integers, their scales of an estimator; see :func:`export_c`."""
     program = program_of(estimator)
     model = staged(program, one_stage=dtype != "float32")
+    check_codes(model)
     if dtype == "float32":
         if X is not None:
             model = staged(program, rows=check_rows(model, X))
@@ -238,7 +241,9 @@ def run_code(
     return compile_and_run(name, header, model, dtype, rows, compiler)
 
 
-def _check_request(target: Path, dtype: str, X: Any) -> None:
+def _check_request(target: Path, dtype: str, name: Any, X: Any) -> None:
+    if name is not None and not isinstance(name, str):
+        raise ValueError(f"name={name!r} is not valid: it must be text.")
     if dtype not in EXPORT_DTYPES:
         known = ", ".join(repr(known) for known in EXPORT_DTYPES)
         raise ValueError(f"dtype={dtype!r} is not valid: pass one of {known}.")
@@ -268,8 +273,8 @@ def _verified(
     _check_steps(estimator, X, model, rows)
     found = run_code(name, model, code, whole, rows, compiler)
     single = rows.astype(np.float32).astype(np.float64)
-    truth = model.run(single)
-    tolerance = float_tolerance(model, single, exact_inputs=True)
+    truth = model.single.run(single)
+    tolerance = float_tolerance(model.single, single, exact_inputs=True)
     near = gaps_of(model.output, truth) <= 2.0 * float_tolerance(model, rows).max(axis=1)
     if whole is None:
         scores = found.scores.astype(np.float64)
@@ -350,6 +355,7 @@ def deployed_bytes(program: Program, dtype: ExportDtype) -> Sizes:
         are scaled by.
     """
     model = staged(program, one_stage=dtype != "float32")
+    check_codes(model)
     if dtype == "float32":
         return float_code("m", model).sizes
     rows = np.asarray(framed_rows(program), dtype=np.float64)[:_COUNTED_ROWS]

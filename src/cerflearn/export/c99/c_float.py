@@ -9,6 +9,7 @@ import numpy as np
 from cerflearn.export.c99.c_fastfood import fastfood_code
 from cerflearn.export.c99.c_layout import (
     CArray,
+    MaskLayout,
     PartCode,
     floats,
     indices,
@@ -97,9 +98,11 @@ def part_code(prefix: str, name: str, part: CPart, n_columns: int, loop: str) ->
         return _linear_code(prefix, part, n_columns, loop)
     tile = _tile(part)
     sink, arrays, ram = _sink(prefix, name, part, loop, tile)
-    before, after = [f"float t[{tile}];"], []
+    # The last tile may have fewer sums: what is behind them is computed and not used.
+    before, after = [f"float t[{tile}] = {{0.0f}};"], []
     if part.kind == "pair":
-        before, ram = [f"float t[{tile}], sine[{tile}];"], ram + _FLOAT * tile
+        before.append(f"float sine[{tile}];")
+        ram += _FLOAT * tile
     if part.head is not None:
         n = tile if part.n_outputs == 1 else part.n_outputs
         before.append(f"float a[{n}] = {{0.0f}};")
@@ -135,18 +138,12 @@ def _sums_code(
     constant = not part.offsets.any()
     begin = "0.0f" if constant else f"{offsets.name}[k + j]"
     width = f"const {loop} width = %s - k < {tile} ? %s - k : {tile};"
-    tail = [width % (n, n)]
     if layout.kind == "lists":
         weights = floats(f"{prefix}_weights", row_major(layout.projections))
-        lines = [
-            f"for ({loop} k = 0; k < {n}; k += {tile}) {{",
-            *_indent(tail),
-            f"    for ({loop} j = 0; j < width; j++) {{",
-            *_indent(_dot_code(prefix, loop, "k + j", begin, "t[j]"), 2),
-            "    }",
-            *_indent(sink),
-            "}",
-        ]
+        dot = _dot_code(prefix, loop, "k + j", begin, "t[j]", _longest_list(layout))
+        each = [f"for ({loop} j = 0; j < width; j++) {{", *_indent(dot), "}"]
+        inner = [width % (n, n), *each, *sink]
+        lines = [f"for ({loop} k = 0; k < {n}; k += {tile}) {{", *_indent(inner), "}"]
     else:
         weights = floats(f"{prefix}_weights", tiled(layout.projections, tile))
         shared = layout.kind == "shared"
@@ -200,8 +197,23 @@ def _block_code(loop: str, first: str, stop: str, value: str, width: str) -> lis
     ]
 
 
-def _dot_code(prefix: str, loop: str, k: str, begin: str, out: str) -> list[str]:
-    """Sum over a list of columns, four at once."""
+def _longest_list(layout: MaskLayout) -> int:
+    """Columns of the mask that has most."""
+    return int(np.diff(layout.projections.mask_pointers).max(initial=0))
+
+
+def _dot_code(prefix: str, loop: str, k: str, begin: str, out: str, longest: int) -> list[str]:
+    """Sum over a list of columns, four at once.
+
+    Where no list has four, compilers would see reads beyond the end of arrays in that loop.
+    """
+    one = f"{prefix}_weights[i] * c[{prefix}_inputs[i]]"
+    if longest < 4:
+        return [
+            f"const {loop} stop = {prefix}_starts[{k} + 1];",
+            f"{out} = {begin};",
+            f"for ({loop} i = {prefix}_starts[{k}]; i < stop; i++) {out} += {one};",
+        ]
     terms = [f"{prefix}_weights[i + {u}] * c[{prefix}_inputs[i + {u}]]" for u in range(4)]
     return [
         f"const {loop} stop = {prefix}_starts[{k} + 1];",
@@ -210,7 +222,7 @@ def _dot_code(prefix: str, loop: str, k: str, begin: str, out: str) -> list[str]
         "for (; i + 4 <= stop; i += 4) {",
         *(f"    a{u} += {terms[u]};" for u in range(4)),
         "}",
-        f"for (; i < stop; i++) a0 += {prefix}_weights[i] * c[{prefix}_inputs[i]];",
+        f"for (; i < stop; i++) a0 += {one};",
         f"{out} = (a0 + a1) + (a2 + a3);",
     ]
 
@@ -221,7 +233,8 @@ def _sink(
     """Functions of the sums ``t``, and where they go."""
     each = f"for ({loop} j = 0; j < width; j++)"
     every = f"for ({loop} j = 0; j < {tile}; j++)"
-    lines, values = [f"for ({loop} j = width; j < {tile}; j++) t[j] = 0.0f;"], ["t[j]"]
+    lines: list[str] = []
+    values = ["t[j]"]
     if part.kind == "relu":
         lines.append(f"{every} t[j] = t[j] > 0.0f ? t[j] : 0.0f;")
     else:
@@ -295,7 +308,8 @@ def _table_code(prefix: str, part: CPart, n_columns: int, loop: str) -> PartCode
             "* c[i];",
         ]
     else:
-        dot = ["float u;", *_dot_code(prefix, loop, "k", f"{offsets.name}[k]", "u")]
+        longest = _longest_list(layout)
+        dot = ["float u;", *_dot_code(prefix, loop, "k", f"{offsets.name}[k]", "u", longest)]
     most = float_literal(n_bins - 1)
     # Bins of some tables first: their rows are then fetched from memory side by side.
     lines = [
@@ -336,6 +350,6 @@ def _linear_code(prefix: str, part: CPart, n_columns: int, loop: str) -> PartCod
             "}",
         ]
     else:
-        dot = _dot_code(prefix, loop, "o", "0.0f", "a")
+        dot = _dot_code(prefix, loop, "o", "0.0f", "a", _longest_list(layout))
         lines = [head, "    float a;", *_indent(dot), f"    s[{part.first} + o] += a;", "}"]
     return PartCode((*layout.arrays, weights), tuple(lines), 0)

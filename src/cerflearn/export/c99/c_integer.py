@@ -75,11 +75,15 @@ def integer_columns(prefix: str, model: IntegerModel, loop: str) -> PartCode:
 def quantize_function(name: str, model: IntegerModel, loop: str) -> PartCode:
     """Return the function from floats to integer inputs, with its arrays."""
     scaling, n = model.scaling, model.stage.n_inputs
-    scale = np.ldexp(1.0, scaling.shift)
-    arrays, value = [], "x[i]"
-    if scaling.zero.any():
-        arrays.append(floats(f"{name}_input_zero", scaling.zero))
-        value = f"(x[i] - {name}_input_zero[i])"
+    scale, zero = np.ldexp(1.0, scaling.shift[scaling.read]), scaling.zero[scaling.read]
+    arrays, value, begin, to = [], "x[i]", [], "q[i]"
+    if not scaling.reads_all:
+        arrays.append(indices(f"{name}_input_read", scaling.read, n))
+        begin = [f"    for ({loop} i = 0; i < {n}; i++) q[i] = 0; /* most are not read */"]
+        value, to = f"x[{name}_input_read[i]]", f"q[{name}_input_read[i]]"
+    if zero.any():
+        arrays.append(floats(f"{name}_input_zero", zero))
+        value = f"({value} - {name}_input_zero[i])"
     if (scale == scale[0]).all():
         factor = float_literal(scale[0])
     else:
@@ -92,13 +96,14 @@ def quantize_function(name: str, model: IntegerModel, loop: str) -> PartCode:
     lines = [
         f"/* Integer inputs of a row of {n} floats; what is out of range saturates. */",
         f"static inline void {name}_quantize(const float *x, int16_t *q) {{",
-        f"    for ({loop} i = 0; i < {n}; i++) {{",
+        *begin,
+        f"    for ({loop} i = 0; i < {len(scaling.read)}; i++) {{",
         f"        float v = {value} * {factor};",
         "        const int missing = v != v;",
         f"        v = v < {limit} ? v : {limit};",
         f"        v = v > -{limit} ? v : -{limit};",
         "        v += v < 0.0f ? -0.5f : 0.5f;",
-        f"        q[i] = (int16_t)(missing ? {MISSING} : (int)v);",
+        f"        {to} = (int16_t)(missing ? {MISSING} : (int)v);",
         "    }",
         *marks,
         "}",

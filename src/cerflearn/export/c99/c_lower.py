@@ -62,6 +62,15 @@ class Column:
         )
 
     @property
+    def single(self) -> Column:
+        """The column with the marker and code that inputs of single precision are compared with."""
+        marker, code = (
+            None if number is None else float(np.float32(number))
+            for number in (self.marker, self.code)
+        )
+        return replace(self, marker=marker, code=code)
+
+    @property
     def clipped(self) -> bool:
         """Whether it has bounds."""
         return self.low > -math.inf or self.high < math.inf
@@ -317,6 +326,15 @@ class StagedModel:
     input_names: tuple[str, ...] | None
     stages: tuple[CStage, ...]
     output: Output
+
+    @property
+    def single(self) -> StagedModel:
+        """The model of rows of single precision, which may hold no marker or code exactly."""
+        stages = (
+            replace(stage, columns=tuple(column.single for column in stage.columns))
+            for stage in self.stages
+        )
+        return replace(self, stages=tuple(stages))
 
     @property
     def n_outputs(self) -> int:

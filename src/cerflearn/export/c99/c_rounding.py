@@ -35,24 +35,38 @@ class FixedPointInputs:
         Largest size of an integer, below 2**15.
     markers : dict of int to float
         Values of inputs that mean missing, beside NaN.
+    read : ndarray of int
+        Inputs that are scaled, in order; the integers of the others are 0.
     """
 
     zero: Float64Array
     shift: IntArray
     limit: int
     markers: dict[int, float]
+    read: IntArray
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether all inputs are scaled."""
+        return len(self.read) == len(self.zero)
 
     def quantize(self, X: Float64Array) -> IntArray:
         """Integers (n_samples, n_inputs), with the arithmetic of the C function."""
+        found = np.zeros(X.shape, dtype=np.int64)
+        found[:, self.read] = self._scaled(X[:, self.read])
+        return found
+
+    def _scaled(self, X: Float64Array) -> IntArray:
         single = np.asarray(X, dtype=np.float64).astype(np.float32)
-        scale = np.ldexp(np.float32(1.0), self.shift).astype(np.float32)
+        scale = np.ldexp(np.float32(1.0), self.shift[self.read]).astype(np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
-            scaled = (single - self.zero.astype(np.float32)) * scale
+            scaled = (single - self.zero[self.read].astype(np.float32)) * scale
             half = np.where(scaled < 0.0, np.float32(-0.5), np.float32(0.5))
             bounded = np.clip(scaled, np.float32(-self.limit), np.float32(self.limit)) + half
         absent = np.isnan(single)
         for i, marker in self.markers.items():
-            absent[:, i] |= single[:, i] == np.float32(marker)
+            place = int(np.searchsorted(self.read, i))
+            absent[:, place] |= single[:, place] == np.float32(marker)
         whole = np.trunc(np.where(absent, 0.0, bounded)).astype(np.int64)
         return np.where(absent, MISSING, np.clip(whole, -self.limit, self.limit))
 
@@ -88,11 +102,9 @@ def input_scaling(
         for column in stage.columns
         if column.marker is not None and not math.isnan(column.marker)
     }
-    codes: dict[int, list[float]] = {}
-    for column in stage.columns:
-        if column.code is not None:
-            codes.setdefault(column.source, []).append(column.code)
-    for i in range(stage.n_inputs):
+    codes = _codes_of(stage)
+    read = _scaled_inputs(stage)
+    for i in read.tolist():
         values = X[:, i][np.isfinite(X[:, i])]
         if i in markers:
             values = values[values != markers[i]]
@@ -112,7 +124,32 @@ def input_scaling(
                 f"Input {i} has values of about 2^{bits - int(shift[i])}, which is beyond single "
                 "precision: scale the inputs of the model."
             )
-    return FixedPointInputs(zero, np.clip(shift, -_NORMAL_DIGITS, _NORMAL_DIGITS), limit, markers)
+    shift = np.clip(shift, -_NORMAL_DIGITS, _NORMAL_DIGITS)
+    return FixedPointInputs(zero, shift, limit, markers, read)
+
+
+def _scaled_inputs(stage: CStage) -> IntArray:
+    """Return the inputs that are scaled: all, or those that are read if they are less than half."""
+    read = np.array(sorted(stage.sources), dtype=np.int64)
+    return read if 0 < 2 * len(read) < stage.n_inputs else np.arange(stage.n_inputs)
+
+
+def _codes_of(stage: CStage) -> dict[int, list[float]]:
+    """Codes of inputs that have some."""
+    codes: dict[int, list[float]] = {}
+    for column in stage.columns:
+        if column.code is not None:
+            codes.setdefault(column.source, []).append(column.code)
+    return codes
+
+
+def check_codes(model: StagedModel) -> None:
+    """Refuse codes that are one number in single precision, which inputs have."""
+    for i, codes in _codes_of(model.stages[0]).items():
+        if len({np.float32(code) for code in codes}) < len(set(codes)):
+            raise ValueError(
+                f"Codes of input {i} cannot be told apart in single precision: choose others."
+            )
 
 
 def _range(values: Float64Array, share: float) -> tuple[float, float]:
@@ -230,12 +267,22 @@ def covariance_of(whole: IntArray) -> Float64Array:
     return found
 
 
+def _are_numbers(values: Any) -> bool:
+    try:
+        np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def check_rows(model: StagedModel, X: Any) -> Float64Array:
     """Return rows as an array; missing values only where the model fills them."""
     try:
         rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError("X must hold numbers.") from error
+        wrong = [name for name in getattr(X, "columns", ()) if not _are_numbers(X[name])]
+        what = f" (column {wrong[0]!r} does not)" if wrong else ""
+        raise ValueError(f"X must hold numbers{what}.") from error
     if rows.ndim != 2 or rows.shape[1] != model.n_inputs or len(rows) == 0:
         raise ValueError(f"X of shape {rows.shape} must have rows of {model.n_inputs} inputs.")
     if np.isinf(rows).any():

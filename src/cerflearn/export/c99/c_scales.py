@@ -20,6 +20,7 @@ LARGEST_WEIGHT = {"int8": 127, "int16": 32767}
 """Largest size of a stored weight."""
 
 _FINE_BITS = 8  # of scores below the unit of tables
+_MOST_DROPPED = 31  # of a sum, to the right
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ def _headed(
     head = part.head * units
     bound = np.abs(head).sum(axis=1).max() * found.most
     least = max(options.clip * np.abs(head).max() / most, 1.05 * bound / MOST, 1e-30)
-    own, exponent, unit = _unit(max(least, reach) if unit is None else least, unit)
+    own, exponent, unit = _unit(least, _stage_unit(least, reach) if unit is None else unit)
     covariance = covariance_of(found.functions(data.whole))
     whole = rounded((head / own).T, covariance, most).T
     return replace(found, head=np.ascontiguousarray(whole), exponent=exponent), unit
@@ -171,7 +172,7 @@ def _linear(
     sizes = [np.abs(block).sum(axis=0).max(initial=0.0) for _, block in blocks]
     bound = max(sizes, default=0.0) * (data.limit + 1.0)
     least = max(largest / most, 1.05 * bound / MOST, 1e-30)
-    own, exponent, unit = _unit(max(least, reach) if unit is None else least, unit)
+    own, exponent, unit = _unit(least, _stage_unit(least, reach) if unit is None else unit)
     whole = [
         rounded(block / own, covariance_of(data.whole[:, inputs]), most).astype(np.float64)
         for inputs, block in blocks
@@ -182,11 +183,22 @@ def _linear(
     return IntegerPart(part, projections, none, none, 0, none, exponent), unit
 
 
+def _stage_unit(least: float, reach: float) -> float:
+    """Return the unit of a stage that its first part decides: its own times a power of two.
+
+    Weights keep their own unit where a large bias needs a larger one of the stage.
+    """
+    return math.ldexp(least, max(0, math.ceil(math.log2(max(reach, least) / least))))
+
+
 def _unit(least: float, unit: float | None) -> tuple[float, int, float]:
-    """Return own unit of at least this, a power of two of the stage's; the power; the stage's."""
+    """Return own unit of at least this, a power of two of the stage's; the power; the stage's.
+
+    A sum of 32 bits that is shifted to the right by more than 31 would be less than one unit.
+    """
     if unit is None:
         return least, 0, least
-    exponent = math.ceil(math.log2(least / unit))
+    exponent = max(math.ceil(math.log2(least / unit)), -_MOST_DROPPED)
     return math.ldexp(unit, exponent), exponent, unit
 
 

@@ -110,7 +110,7 @@ def compile_and_run(
         place = Path(folder)
         (place / "model.h").write_text(header, encoding="ascii")
         (place / "main.c").write_text(main_text(name, "model.h", model, dtype), encoding="ascii")
-        command = [*compiler, *STRICT_FLAGS, "-O1", "main.c", "-o", "model"]
+        command = [*compiler, *STRICT_FLAGS, "-O2", "main.c", "-o", "model"]
         _run(command, place, b"", "does not compile")
         rows = np.ascontiguousarray(X, dtype=np.float32).tobytes()
         out = _run([str(place / "model")], place, rows, "does not run")

@@ -13,7 +13,7 @@ from cerflearn.estimators.applications.imputer import KernelImputer
 from cerflearn.estimators.applications.kernel_pca import RandomizedKernelPCA
 from cerflearn.estimators.cerf.blocked_cerf import BlockedCERF
 from cerflearn.estimators.cerf.masked_cerf import MaskedCERF
-from cerflearn.estimators.linear_models import LINEAR_CLASSIFIERS
+from cerflearn.estimators.linear_models import LINEAR_CLASSIFIERS, LINEAR_REGRESSORS
 from cerflearn.estimators.maps.fastfood import FastfoodFeatures
 from cerflearn.estimators.maps.masked import MaskedFourierFeatures
 from cerflearn.estimators.maps.rff import RandomFourierFeatures
@@ -78,24 +78,33 @@ def register_converters() -> None:
     _repair_linear_svc()
 
 
-def score_conversions(parts: list[Any]) -> dict[str, dict[type, Any]]:
-    """Conversions of linear classifiers without probabilities, for ``skl2onnx.convert_sklearn``.
+def linear_conversions(parts: list[Any]) -> list[dict[str, dict[type, Any]]]:
+    """Conversions of linear models without probabilities, for ``skl2onnx.convert_sklearn``.
 
-    Those of skl2onnx have no float64, and call the scores probabilities.
+    For classifiers those of skl2onnx have no float64, and call the scores probabilities; for
+    regressors they fail in float64 where there is no intercept.
 
     Parameters
     ----------
     parts : list of estimator
         All of the model; the others are left to skl2onnx.
     """
-    linear = (part for part in parts if isinstance(part, LINEAR_CLASSIFIERS))
-    kinds = [type(part) for part in linear if not hasattr(part, "predict_proba")]
-    functions = {
+    found = (part for part in parts if isinstance(part, LINEAR_CLASSIFIERS))
+    classifiers = [type(part) for part in found if not hasattr(part, "predict_proba")]
+    regressors = [type(part) for part in parts if isinstance(part, LINEAR_REGRESSORS)]
+    of_scores = {
         "custom_conversion_functions": _convert_classifier,
         "custom_shape_calculators": _classifier_shape,
         "custom_parsers": _parse_scores,
     }
-    return {name: dict.fromkeys(kinds, function) for name, function in functions.items()}
+    of_values = {
+        "custom_conversion_functions": convert_steps,
+        "custom_shape_calculators": features_shape,
+    }
+    return [
+        {name: dict.fromkeys(kinds, function) for name, function in functions.items()}
+        for kinds, functions in ((classifiers, of_scores), (regressors, of_values))
+    ]
 
 
 def _repair_linear_svc() -> None:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from cerflearn._atomic import write_atomically
 from cerflearn._typing import MatrixLike
-from cerflearn.estimators.cost import counted_cost
+from cerflearn.export.frames import chooses_by_name
+from cerflearn.export.onnx.onnx_graph import make_graph
 from cerflearn.export.onnx.onnx_nodes import PHASE_FORMS, PhaseForm
-from cerflearn.export.onnx.onnx_rows import InputRows, chooses_by_name, drawn_rows, given_rows
+from cerflearn.export.onnx.onnx_rows import InputRows, drawn_rows, given_rows
 from cerflearn.export.onnx.onnx_verify import Agreement, compare, run_graph
 from cerflearn.export.program import program_of
 
@@ -30,7 +30,6 @@ DEFAULT_OPSET = 17
 LEAST_OPSET = 15
 """Oldest opset that is tested."""
 
-_ML_OPSET = 3  # of ai.onnx.ml: scalers, encoders and trees of skl2onnx; as old as opset 15
 _FLOATS_OF_GRAPH = ("float32", "float64")
 _REMEDY = "pip install 'cerflearn[onnx]'"
 
@@ -168,7 +167,7 @@ def export_onnx(
     _check_input_name(input_name)
     rows = _rows(estimator, X, dtype, input_name, by_column)
     opset = DEFAULT_OPSET if target_opset is None else int(target_opset)
-    model = _convert(estimator, rows, opset, zipmap, form)
+    model = make_graph(estimator, rows, opset, zipmap=zipmap, form=form)
     content: bytes = model.SerializeToString(deterministic=True)
     agreement = _agreement(estimator, rows, content) if verify else None
     write_atomically({target: [content]})
@@ -212,7 +211,7 @@ def _checked(
     from skl2onnx.proto import get_latest_tested_opset_version
 
     latest = get_latest_tested_opset_version()
-    whole = isinstance(target_opset, int) and not isinstance(target_opset, bool)
+    whole = isinstance(target_opset, Integral) and not isinstance(target_opset, bool)
     if target_opset is not None and not (whole and LEAST_OPSET <= target_opset <= latest):
         raise ValueError(
             f"target_opset={target_opset!r} is not valid: it must be a whole number from "
@@ -240,136 +239,12 @@ def _rows(estimator: Any, X: Any, dtype: str, input_name: str, by_column: bool |
     return drawn_rows(program, dtype, input_name, by_column)
 
 
-def _convert(estimator: Any, rows: InputRows, opset: int, zipmap: bool, form: PhaseForm) -> Any:
-    """ModelProto of an estimator."""
-    from onnx import helper
-    from skl2onnx import convert_sklearn
-    from skl2onnx.common.exceptions import MissingConverter, MissingShapeCalculator
-
-    from cerflearn.export.onnx.onnx_converters import register_converters, score_conversions
-    from cerflearn.export.onnx.onnx_preparation import as_skl2onnx_reads, preparation_conversions
-
-    register_converters()
-    whole, estimator = estimator, as_skl2onnx_reads(estimator)
-    parts = _parts(estimator)
-    ours = [score_conversions(parts), preparation_conversions(parts)]
-    try:
-        model = convert_sklearn(
-            estimator,
-            name=type(estimator).__name__,
-            initial_types=rows.initial_types(),
-            target_opset={"": opset, "ai.onnx.ml": _ML_OPSET},
-            options=_options(estimator, zipmap, form),
-            **_merged(ours),
-        )
-    except (MissingConverter, MissingShapeCalculator) as error:
-        unknown = ", ".join(type(part).__name__ for part in parts if not _alias(part))
-        raise ValueError(
-            f"{unknown or 'A part'} cannot be exported: neither cerflearn nor skl2onnx has a "
-            "converter of it. skl2onnx.update_registered_converter takes one."
-        ) from error
-    except (AssertionError, IndexError, NotImplementedError, RuntimeError, TypeError) as error:
-        raise RuntimeError(
-            f"skl2onnx cannot convert this model: {error} (A ColumnTransformer must be the first "
-            "step of a Pipeline; imputers and scalers may stand inside it.)"
-        ) from error
-    _keep_names(model.graph, [name for name, _ in rows.initial_types()])
-    versions = {found.domain: found.version for found in model.opset_import} | {"": opset}
-    del model.opset_import[:]
-    model.opset_import.extend(helper.make_opsetid(*pair) for pair in sorted(versions.items()))
-    model.ir_version = helper.find_min_ir_version_for(model.opset_import, ignore_unknown=True)
-    helper.set_model_props(model, _metadata(whole))
-    return model
-
-
-def _merged(conversions: list[dict[str, dict[type, Any]]]) -> dict[str, dict[type, Any]]:
-    """Conversions of several kinds of estimators as one, by what skl2onnx calls them."""
-    names = {name for found in conversions for name in found}
-    return {
-        name: {kind: f for found in conversions for kind, f in found.get(name, {}).items()}
-        for name in names
-    }
-
-
-def _keep_names(graph: Any, names: list[str]) -> None:
-    """Give inputs their names, in which skl2onnx replaces what no identifier may hold.
-
-    All other names are identifiers that skl2onnx made unique: none can be the same.
-    """
-    made = {value.name: name for value, name in zip(graph.input, names, strict=True)}
-    for value in graph.input:
-        value.name = made[value.name]
-    for node in graph.node:
-        node.input[:] = [made.get(name, name) for name in node.input]
-
-
-def _options(estimator: Any, zipmap: bool, form: PhaseForm) -> dict[Any, Any]:
-    """Options of skl2onnx for each part of an estimator that has them."""
-    from skl2onnx.common import _registration
-
-    options: dict[Any, Any] = {}
-    for part in _parts(estimator):
-        alias = _alias(part)
-        allowed = (
-            {} if alias is None else _registration.get_converter(alias).get_allowed_options() or {}
-        )
-        asked: dict[str, Any] = {"form": form}
-        if is_classifier(part):
-            asked["zipmap"] = zipmap
-        chosen = {name: value for name, value in asked.items() if name in allowed}
-        if chosen:
-            options[id(part)] = chosen
-    return options
-
-
-def _alias(part: Any) -> str | None:
-    """Name under which skl2onnx knows a kind of estimator."""
-    from skl2onnx._supported_operators import sklearn_operator_name_map
-
-    alias: str | None = sklearn_operator_name_map.get(type(part))
-    return alias
-
-
-def _parts(estimator: Any) -> list[Any]:
-    """Estimators inside an estimator, itself included."""
-    parts = [estimator]
-    for name in ("steps", "transformers_", "transformer_list"):
-        for entry in getattr(estimator, name, ()):
-            if hasattr(entry[1], "get_params"):
-                parts += _parts(entry[1])
-    for name in ("best_estimator_", "estimator_", "feature_map_"):
-        inner = getattr(estimator, name, None)
-        if hasattr(inner, "get_params"):
-            parts += _parts(inner)
-    return parts
-
-
-def _metadata(estimator: Any) -> dict[str, str]:
-    """Make notes for the file: versions, names of the columns, cost of a row."""
-    notes = {"cerflearn_version": _package_version(), "estimator": type(estimator).__name__}
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is not None:
-        notes["columns"] = json.dumps([str(name) for name in names])
-    try:
-        found = counted_cost(estimator)
-    except (TypeError, ValueError, AttributeError):  # parts whose operations are not counted
-        return notes
-    return notes | {"macs": str(found.macs)}
-
-
 def _installed(name: str) -> bool:
     try:
         import_module(name)
     except ImportError:
         return False
     return True
-
-
-def _package_version() -> str:
-    try:
-        return version("cerflearn")
-    except PackageNotFoundError:  # run from a source tree that is not installed
-        return "unknown"
 
 
 def _agreement(estimator: Any, rows: InputRows, content: bytes) -> Agreement | None:
@@ -382,19 +257,37 @@ def _agreement(estimator: Any, rows: InputRows, content: bytes) -> Agreement | N
             stacklevel=3,
         )
         return None
+    agreement = _compared(estimator, rows, content, "")
+    # Bounds, such as those of a scaler that clips, are seen outside the range of the rows only.
+    if not rows.drawn and _is_known(estimator):
+        _compared(estimator, rows.stretched(), content, " outside the range of X")
+    return agreement
+
+
+def _is_known(estimator: Any) -> bool:
+    """Whether all of an estimator is known as steps, whose rounding is bounded, not measured."""
+    try:
+        program_of(estimator)
+    except (ValueError, TypeError, AttributeError):
+        return False
+    return True
+
+
+def _compared(estimator: Any, rows: InputRows, content: bytes, where: str) -> Agreement:
+    """Agreement of a file on rows, or an error that says where it does not agree."""
     try:
         outputs = run_graph(content, rows)
     except Exception as error:  # classes of ONNX Runtime, which differ between its versions
         raise RuntimeError(
-            f"ONNX Runtime cannot run the graph, and no file was written: {error}"
+            f"ONNX Runtime cannot run the graph{where}, and no file was written: {error}"
         ) from error
     agreement = compare(estimator, rows, outputs)
     if not agreement.holds:
         raise RuntimeError(
-            "The exported graph does not agree with the estimator, and no file was written: of "
-            f"{agreement.n_rows:,} rows {agreement.n_wrong:,} have another label, and the largest "
-            f"difference is {agreement.largest_difference:.3g}, {agreement.largest_ratio:.3g} "
-            "times what rounding explains."
+            f"The exported graph does not agree with the estimator{where}, and no file was "
+            f"written: of {agreement.n_rows:,} rows {agreement.n_wrong:,} have another label, and "
+            f"the largest difference is {agreement.largest_difference:.3g}, "
+            f"{agreement.largest_ratio:.3g} times what rounding explains."
             + (" Try dtype='float64'." if rows.dtype == "float32" else "")
         )
     return agreement

@@ -21,6 +21,7 @@ from cerflearn.export.steps import (
     Linear,
     OneHot,
     Parallel,
+    Scale,
     Scores,
     Step,
     TableScores,
@@ -119,8 +120,7 @@ def write_steps(
     writer : GraphWriter
         Of the graph.
     steps : tuple of Step
-        Features, scores, linear steps, bounds, filled values, codes and choices of columns; others
-        are left to skl2onnx.
+        Of any kind.
     rows : str
         Name of the inputs.
     form : {"auto", "dense", "shared"}, default="auto"
@@ -136,8 +136,9 @@ def write_steps(
         elif isinstance(step, Linear):
             rows = _linear(writer, step.coef, step.intercept, rows)
         elif isinstance(step, Clip):
-            bounded = writer.node("Max", rows, writer.floats(step.low))
-            rows = writer.node("Min", bounded, writer.floats(step.high))
+            rows = _bounded(writer, rows, step.low, step.high)
+        elif isinstance(step, Scale):
+            rows = _scaled(writer, step, rows)
         elif isinstance(step, Fill):
             rows = _filled(writer, step, rows)
         elif isinstance(step, OneHot):
@@ -147,6 +148,18 @@ def write_steps(
         else:
             raise ValueError(f"{type(step).__name__} cannot be written as ONNX.")
     return rows
+
+
+def _bounded(writer: GraphWriter, rows: str, low: ArrayLike, high: ArrayLike) -> str:
+    bounded = writer.node("Max", rows, writer.floats(low))
+    return writer.node("Min", bounded, writer.floats(high))
+
+
+def _scaled(writer: GraphWriter, step: Scale, rows: str) -> str:
+    if step.centre.any():
+        rows = writer.node("Sub", rows, writer.floats(step.centre))
+    rows = _shifted(writer, writer.node("Mul", rows, writer.floats(step.factor)), step.shift)
+    return rows if step.bounds is None else _bounded(writer, rows, *step.bounds)
 
 
 def _filled(writer: GraphWriter, step: Fill, rows: str) -> str:

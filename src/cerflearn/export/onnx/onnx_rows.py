@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from cerflearn._typing import Float64Array
 from cerflearn.export.drawn_rows import framed_rows
+from cerflearn.export.frames import chooses_by_name, fitted_columns
 from cerflearn.export.onnx.onnx_bounds import UNIT_ROUNDOFF
-from cerflearn.export.program import column_index, is_idle
+from cerflearn.export.onnx.onnx_columns import code_columns, marked_columns
 from cerflearn.export.steps import Program
 
 MOST_CHECKED_ROWS = 10_000
 """Rows of those given that are compared; of more, so many at equal distances."""
+
+_STRETCHED_ROWS = 1_000
+_STRETCH = 3.0  # distance from the middle of a column, over that of the row it is made of
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,8 @@ class InputRows:
         Whether the rows were drawn.
     codes : frozenset of int, default=()
         Positions of columns that an encoder reads, of which other numbers are other categories.
+    markers : dict of int to float
+        Numbers that mean missing, by the position of the column; they are not rounded.
     """
 
     data: Any
@@ -47,6 +50,7 @@ class InputRows:
     dtype: str
     drawn: bool
     codes: frozenset[int] = frozenset()
+    markers: dict[int, float] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -94,13 +98,29 @@ class InputRows:
             size = np.abs(values) + np.nanstd(values, axis=0)
             return values + unit * size * rng.choice([-1.0, 1.0], size=values.shape)
 
-        changed, kept = _on_numbers(data, moved), sorted(self.codes)
+        return self._changed(data, moved)
+
+    def stretched(self) -> InputRows:
+        """At most 1,000 of the rows, with numbers outside their range, where bounds are seen."""
+
+        def far(values: Any) -> Any:
+            low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+            middle = 0.5 * low + 0.5 * high
+            with np.errstate(over="ignore", invalid="ignore"):
+                moved = (middle + _STRETCH * (values - middle)).astype(self.dtype)
+            return np.where(np.isfinite(moved), moved.astype(np.float64), values)
+
+        return replace(self, data=self._changed(some_rows(self.data, _STRETCHED_ROWS), far))
+
+    def _changed(self, data: Any, function: Any) -> Any:
+        """Rows whose numbers are changed, codes and markers excepted."""
+        changed, kept = _on_numbers(data, function), sorted(self.codes)
         if kept and hasattr(data, "iloc"):
             names = data.columns[kept]
             changed[names] = data[names]
         elif kept:
             changed[:, kept] = data[:, kept]
-        return changed
+        return _with_markers(changed, data, self.markers, np.float64)
 
 
 def given_rows(estimator: Any, X: Any, dtype: str, name: str, by_column: bool | None) -> InputRows:
@@ -121,7 +141,7 @@ def given_rows(estimator: Any, X: Any, dtype: str, name: str, by_column: bool | 
     """
     if not hasattr(X, "iloc") and not issparse(X):
         X = X.to_pandas() if hasattr(X, "to_pandas") else np.asarray(X)
-    X = _some_rows(X)
+    X = some_rows(X, MOST_CHECKED_ROWS)
     if X.ndim != 2 or X.shape[0] == 0:
         raise ValueError(f"X must be rows and columns, with a row at least, not {X.shape}.")
     n_inputs = getattr(estimator, "n_features_in_", X.shape[1])
@@ -129,9 +149,8 @@ def given_rows(estimator: Any, X: Any, dtype: str, name: str, by_column: bool | 
         raise ValueError(f"X of shape {X.shape} must have rows of {n_inputs} inputs.")
     is_frame = hasattr(X, "iloc")
     if not is_frame and X.dtype.kind not in "biuf":
-        raise ValueError("X holds text: pass a DataFrame, each column of which becomes an input.")
-    if is_frame and chooses_by_name(estimator):
-        X = _fitted_columns(estimator, X)
+        X = _as_numbers(X)
+    X = fitted_columns(estimator, X)
     if by_column is None:
         by_column = is_frame and (chooses_by_name(estimator) or not _all_numbers(X))
     if by_column and not is_frame:
@@ -140,79 +159,31 @@ def given_rows(estimator: Any, X: Any, dtype: str, name: str, by_column: bool | 
     def rounded(values: Any) -> Float64Array:
         return np.asarray(values).astype(dtype).astype(np.float64)
 
-    data = _on_numbers(X, rounded)
     n_columns = getattr(estimator, "n_features_in_", X.shape[1])
-    codes = frozenset(_code_columns(estimator, np.arange(n_columns)))
-    return InputRows(data, by_column, name, dtype, drawn=False, codes=codes)
+    markers = marked_columns(estimator, n_columns)
+    data = _with_markers(_on_numbers(X, rounded), X, markers, dtype)
+    codes = code_columns(estimator, n_columns)
+    return InputRows(data, by_column, name, dtype, drawn=False, codes=codes, markers=markers)
 
 
-def _fitted_columns(estimator: Any, frame: Any) -> Any:
-    """Columns in the order of the fit: a choice by name accepts any order, and others beside."""
-    names = list(getattr(estimator, "feature_names_in_", frame.columns))
-    absent = [name for name in names if name not in frame.columns]
-    if absent:
-        raise ValueError(f"X lacks columns that the model was fitted with: {absent}.")
-    return frame[names]
+def _as_numbers(X: Any) -> Float64Array:
+    """Return numbers in an array of any type."""
+    try:
+        return np.asarray(X.astype(np.float64))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "X holds text: pass a DataFrame, each column of which becomes an input."
+        ) from error
 
 
-def _some_rows(X: Any) -> Any:
-    """Take at most :data:`MOST_CHECKED_ROWS` rows, as an array or frame."""
+def some_rows(X: Any, most: int) -> Any:
+    """Take at most so many rows, at equal distances, as an array or frame."""
     X = X.tocsr() if issparse(X) else X
     n_rows = X.shape[0] if X.ndim else 0
-    if n_rows > MOST_CHECKED_ROWS:
-        chosen = np.linspace(0, n_rows - 1, MOST_CHECKED_ROWS).astype(np.int64)
+    if n_rows > most:
+        chosen = np.linspace(0, n_rows - 1, most).astype(np.int64)
         X = X.iloc[chosen] if hasattr(X, "iloc") else X[chosen]
     return X.toarray() if issparse(X) else X
-
-
-def chooses_by_name(estimator: Any) -> bool:
-    """Whether a ColumnTransformer in the estimator is given columns by name."""
-    if isinstance(estimator, Pipeline):
-        return any(chooses_by_name(step) for _, step in estimator.steps)
-    if not isinstance(estimator, ColumnTransformer):
-        return False
-    given = estimator.transformers_[: len(estimator.transformers)]  # without the remainder
-    return any(_are_names(columns) for *_, columns in given)
-
-
-def _are_names(columns: Any) -> bool:
-    if isinstance(columns, slice):
-        return isinstance(columns.start, str) or isinstance(columns.stop, str)
-    chosen = np.asarray(columns)
-    return chosen.size > 0 and chosen.dtype.kind in "OU"
-
-
-def _code_columns(estimator: Any, columns: Any) -> list[int]:
-    """Which of some columns an encoder reads; a Pipeline may begin with a choice of columns."""
-    if isinstance(estimator, OneHotEncoder | OrdinalEncoder):
-        return [int(column) for column in columns]
-    if isinstance(estimator, ColumnTransformer):
-        found: list[int] = []
-        for _, part, given in estimator.transformers_:
-            chosen = columns[column_index(estimator, given, len(columns))]
-            found += _code_columns(part, chosen)
-        return found
-    if isinstance(estimator, FeatureUnion):
-        parts = [part for _, part in estimator.transformer_list]
-    elif isinstance(estimator, Pipeline):
-        parts = [step for _, step in estimator.steps if not is_idle(step)]
-        if parts and isinstance(parts[0], ColumnTransformer):
-            return _code_columns(parts[0], columns)
-    else:
-        return []
-    encodes = any(_encodes(part) for part in parts)
-    return [int(column) for column in columns] if encodes else []
-
-
-def _encodes(estimator: Any) -> bool:
-    """Whether there is an encoder in an estimator."""
-    if isinstance(estimator, Pipeline):
-        return any(_encodes(step) for _, step in estimator.steps)
-    if isinstance(estimator, FeatureUnion):
-        return any(_encodes(part) for _, part in estimator.transformer_list)
-    if isinstance(estimator, ColumnTransformer):
-        return any(_encodes(part) for _, part, _ in estimator.transformers_)
-    return isinstance(estimator, OneHotEncoder | OrdinalEncoder)
 
 
 def _is_number(column: Any) -> bool:
@@ -231,6 +202,21 @@ def _on_numbers(data: Any, function: Any) -> Any:
     for column in data.columns:
         if _is_number(data[column]):
             changed[column] = function(data[column].to_numpy())
+    return changed
+
+
+def _with_markers(changed: Any, data: Any, markers: dict[int, float], dtype: Any) -> Any:
+    """Rows with the markers of others, which they are if they are the same number in a dtype."""
+    for place, marker in markers.items():
+        is_frame = hasattr(data, "iloc")
+        column = data.iloc[:, place] if is_frame else data[:, place]
+        if not _is_number(column):
+            continue
+        absent = np.asarray(column).astype(dtype) == np.float64(marker).astype(dtype)
+        if is_frame:
+            changed.iloc[absent, place] = marker
+        else:
+            changed[absent, place] = marker
     return changed
 
 
