@@ -94,7 +94,11 @@ def test_columns_are_counted_for_those_that_transform_them():
     assert cost(model) == stored(3, 6) + stored(0, 4) + stored(8 * 3, 8 * 3 + 3)
 
 
-@pytest.mark.parametrize("empty", [[], np.zeros(7, dtype=bool), [False] * 7, lambda _: []], ids=str)
+@pytest.mark.parametrize(
+    "empty",
+    [[], np.zeros(7, dtype=bool), [False] * 7, lambda _: []],
+    ids=["list", "mask", "list of False", "callable"],
+)
 def test_branches_without_columns_cost_nothing(empty):
     branches = [("none", StandardScaler(), empty), ("scaled", StandardScaler(), slice(0, 3))]
     assert cost(ColumnTransformer(branches).fit(X)) == stored(3, 6)

@@ -151,7 +151,12 @@ class Search:
     def _halve(self, candidates: list[TrainingSettings], effort: float) -> list[HeldOutResult]:
         folds = self._folds
         n_rows = folds[0].train.n_samples
-        drawn = [replace(c, draw=c.draw + i) for i in range(policy.N_DRAWS) for c in candidates]
+        drawn = [
+            replace(c, draw=c.draw + i)
+            for i in range(policy.N_DRAWS)
+            for c in candidates
+            if i == 0 or c.n_components > 0
+        ]
         chosen = drawn[: self._n_within(drawn, n_rows, 0, policy.FIRST_SHARE)]
         results = self._evaluate(chosen, 1, n_rows, effort * policy.FIRST_SHARE)
         ranked = self._with_neighbours(ranked_settings(results))
@@ -377,7 +382,9 @@ class Search:
         return found[least(losses)]
 
     def _n_starts(self, settings: TrainingSettings, n_rows: int, limits: tuple[float, int]) -> int:
-        """Count the starts of one training that there is work for."""
+        """Count the starts of one training that there is work for; a linear part needs one."""
+        if settings.n_components == 0:
+            return 1
         work = work_of(settings, self._task.budget, self._n_usable, n_rows)
         per_row, most = limits
         return int(np.clip(per_row * n_rows / (policy.TRAINING_OVERHEAD + work), 1, most))
