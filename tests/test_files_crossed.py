@@ -50,7 +50,7 @@ def test_a_fit_inside_the_fit_of_another_estimator_is_found():
     [
         (MaskedCERF(n_components=6, random_state=0), 24),
         (MaskedCERF(n_components=6, selector="cvem", random_state=0), 30),
-        (CERFClassifier(macs=30, random_state=0), 31),
+        (CERFClassifier(macs=30, random_state=0), 33),
     ],
     ids=["greedy", "cvem", "classifier"],
 )

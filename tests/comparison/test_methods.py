@@ -106,7 +106,7 @@ def test_predictors_run_as_they_are(kind):
 @pytest.mark.parametrize("macs", [4, 30, 200])
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_a_pruned_perceptron_has_no_trigonometry_and_keeps_the_budget(n_classes, macs):
-    training = waves(6.0, 120)
+    training = waves(6.0, 300)
     if n_classes:
         y = np.digitize(training.y, np.linspace(-1.0, 1.0, n_classes + 1)[1:-1])
         training = TrainingSet(training.X, y, n_classes, seed=0)

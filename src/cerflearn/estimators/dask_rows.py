@@ -14,12 +14,12 @@ from cerflearn.engine.dask_engine import PartitionedSource, Partitions, compute
 from cerflearn.estimators.row_checks import (
     as_numbers,
     check_finite_block,
-    column_range,
     join_targets,
     shared_text,
 )
 from cerflearn.estimators.streamed_rows import StreamedRows
 from cerflearn.features.level import SameLevel
+from cerflearn.linalg.row_slices import column_range
 
 LEAST_ROWS = 64
 """Rows that outputs are computed of at once, at least: for fewer the core sums otherwise."""

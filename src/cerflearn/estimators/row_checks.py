@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 
 from cerflearn._typing import FloatArray
 from cerflearn.blocks.row_source import RowSource
+from cerflearn.linalg.row_slices import column_range
 
 
 class BlockReader:
@@ -156,14 +157,6 @@ def check_finite_block(X: Any, where: str) -> None:
     if not issparse(X):
         row = f" in row {int(np.flatnonzero(~np.isfinite(X).all(axis=1))[0])}"
     raise ValueError(f"{where} contains {what}{row}. Fill missing values first, or drop such rows.")
-
-
-def column_range(X: Any) -> tuple[FloatArray, FloatArray]:
-    """Smallest and largest value of each column of an array or CSR matrix, (n_features,)."""
-    lowest, highest = X.min(axis=0), X.max(axis=0)
-    if issparse(X):
-        lowest, highest = lowest.toarray().ravel(), highest.toarray().ravel()
-    return np.asarray(lowest), np.asarray(highest)
 
 
 def checksum_of(X: Any) -> int:

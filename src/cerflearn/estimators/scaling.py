@@ -11,12 +11,11 @@ from scipy.sparse import issparse
 
 from cerflearn._typing import BoolArray, Float64Array, FloatArray, IntArray
 from cerflearn.estimators.input import to_dense
-from cerflearn.estimators.row_checks import column_range
 from cerflearn.estimators.stored_rows import StoredRows
 from cerflearn.estimators.streamed_rows import StreamedRows
 from cerflearn.features.masked import MaskedMap
 from cerflearn.features.tables import TableMap
-from cerflearn.linalg.row_slices import row_slices
+from cerflearn.linalg.row_slices import column_range, row_slices
 from cerflearn.training import policy
 from cerflearn.training.deployed import FeatureNetwork
 from cerflearn.training.inputs import Inputs, ScaledRows, clip_rows, sampled_rows

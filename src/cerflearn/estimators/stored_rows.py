@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from cerflearn._typing import FloatArray, IntArray
-from cerflearn.estimators.row_checks import column_range
 from cerflearn.estimators.streamed_rows import StreamedRows
+from cerflearn.linalg.row_slices import column_range
 
 
 class StoredRows(StreamedRows):

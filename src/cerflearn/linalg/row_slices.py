@@ -1,12 +1,14 @@
-"""Parts of a table that may be long, wide or not in memory: rows in slices, evenly spaced rows."""
+"""Tables that may be long, wide or sparse: rows in slices, evenly spaced rows, column ranges."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
-from cerflearn._typing import IntArray
+from cerflearn._typing import FloatArray, IntArray
 
 _SLICE_ROWS, _SLICE_ENTRIES = 4096, 2**24
 _STEP = 256  # rows: slices are whole multiples, as the core sums whole vectors of rows
@@ -54,3 +56,11 @@ def evenly_spaced_rows(n_samples: int, n_rows: int) -> IntArray:
     array([0, 3, 6, 9])
     """
     return np.linspace(0, n_samples - 1, min(n_samples, n_rows)).round().astype(np.int64)
+
+
+def column_range(X: Any) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest value of each column of an array or CSR matrix, (n_features,)."""
+    lowest, highest = X.min(axis=0), X.max(axis=0)
+    if issparse(X):
+        lowest, highest = lowest.toarray().ravel(), highest.toarray().ravel()
+    return np.asarray(lowest), np.asarray(highest)

@@ -15,17 +15,20 @@ import numpy as np
 
 from cerflearn.engine.engines import map_in_order
 from cerflearn.training import policy
-from cerflearn.training.compared import candidate_settings, for_more_rows, neighbours
+from cerflearn.training.compared import (
+    candidate_settings,
+    for_more_rows,
+    linear_penalty,
+    neighbours,
+)
 from cerflearn.training.deployed import deploy_fitted
 from cerflearn.training.distillation import distilled_problem
-from cerflearn.training.inputs import multiplied
-from cerflearn.training.linear_path import linear_penalty
 from cerflearn.training.network import TrainableNetwork
 from cerflearn.training.saved_training import KeptTraining, load_round, save_round
 from cerflearn.training.scores import fit_inverse_temperature, losses_of_rows
 from cerflearn.training.search_options import SearchOptions, SearchResult
 from cerflearn.training.settings import TrainingSettings
-from cerflearn.training.sizes import n_steps_for, work_of
+from cerflearn.training.sizes import efforts_of_brackets, n_steps_for, work_of
 from cerflearn.training.task import (
     Problem,
     Task,
@@ -33,6 +36,7 @@ from cerflearn.training.task import (
     hash_of_rows,
     parts_of_rows,
     scaled_inputs,
+    scaled_problem,
 )
 from cerflearn.training.trials import (
     Fold,
@@ -130,7 +134,7 @@ class Search:
             return None
         settings = self._for_fewer_rows(settings)
         n_rows = folds[0].train.n_samples
-        efforts = _efforts_of_brackets(self._options.effort)
+        efforts = efforts_of_brackets(self._options.effort)
         effort = efforts[min(settings.draw // _DRAWS_OF_BRACKET, len(efforts) - 1)]
         return self._evaluate([settings], n_folds, n_rows, effort, last=True)[0]
 
@@ -141,7 +145,7 @@ class Search:
         of more.
         """
         finalists: list[HeldOutResult] = []
-        for bracket, effort in enumerate(_efforts_of_brackets(self._options.effort)):
+        for bracket, effort in enumerate(efforts_of_brackets(self._options.effort)):
             drawn = [replace(c, draw=c.draw + _DRAWS_OF_BRACKET * bracket) for c in candidates]
             finalists += self._halve(drawn, effort)
         least = min(finalists, key=lambda result: result.mean)
@@ -151,12 +155,9 @@ class Search:
     def _halve(self, candidates: list[TrainingSettings], effort: float) -> list[HeldOutResult]:
         folds = self._folds
         n_rows = folds[0].train.n_samples
-        drawn = [
-            replace(c, draw=c.draw + i)
-            for i in range(policy.N_DRAWS)
-            for c in candidates
-            if i == 0 or c.n_components > 0
-        ]
+        several = [c for c in candidates if c.n_components > 0]  # not of the linear part alone
+        again = [replace(c, draw=c.draw + i) for i in range(1, policy.N_DRAWS) for c in several]
+        drawn = [*candidates, *again]
         chosen = drawn[: self._n_within(drawn, n_rows, 0, policy.FIRST_SHARE)]
         results = self._evaluate(chosen, 1, n_rows, effort * policy.FIRST_SHARE)
         ranked = self._with_neighbours(ranked_settings(results))
@@ -328,7 +329,7 @@ class Search:
         column = (settings.teacher, "column")
         if column not in fold.problems:
             fold.problems[column] = self._make_problem(fold.train, settings.teacher)
-        fold.problems[key] = _scaled_problem(fold.problems[column], fold.train, settings)
+        fold.problems[key] = scaled_problem(fold.problems[column], fold.train, settings)
 
     def _make_problem(self, task: Task, teacher: str) -> Problem:
         """Rows with the targets of a teacher, with inputs scaled one by one."""
@@ -358,7 +359,7 @@ class Search:
         ]
         networks = [None if one is None else one.finished_network() for one in kept]
         if any(network is None for network in networks):
-            problem = _scaled_problem(self._make_problem(task, settings.teacher), task, settings)
+            problem = scaled_problem(self._make_problem(task, settings.teacher), task, settings)
 
         def progress(share: float, loss: float) -> None:
             self._say(f"{share:4.0%} of training, loss {loss:.5g}")
@@ -392,16 +393,3 @@ class Search:
     def _say(self, line: str) -> None:
         if self._options.report is not None:
             self._options.report(line)
-
-
-def _efforts_of_brackets(effort: float) -> list[float]:
-    """One bracket more for each doubling; from the third on, each takes twice as long."""
-    n_brackets = 1 + int(np.floor(np.log2(max(effort, 1.0))))
-    share = effort / 2.0 ** (n_brackets - 1)
-    return [share * 2.0 ** max(0, bracket - 1) for bracket in range(n_brackets)]
-
-
-def _scaled_problem(problem: Problem, task: Task, settings: TrainingSettings) -> Problem:
-    """Problem with the inputs scaled as the settings say."""
-    factors = task.input_factors.get(settings.scaling)
-    return problem if factors is None else replace(problem, X=multiplied(problem.X, factors))

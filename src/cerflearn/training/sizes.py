@@ -123,3 +123,18 @@ def boosting_rounds_for(n_samples: int, n_features: int, n_scores: int) -> int:
     tree = policy.TREE_WORK + n_features * per_input
     within = policy.BOOSTING_SHARE * policy.WORK_PER_ROW * n_rows / (n_scores * tree)
     return min(policy.BOOSTING_ROUNDS[1], int(within))
+
+
+def efforts_of_brackets(effort: float) -> list[float]:
+    """Effort of each bracket of the search: one more for each doubling.
+
+    From the third on, each takes twice as long.
+
+    Examples
+    --------
+    >>> efforts_of_brackets(1.0), efforts_of_brackets(2.0), efforts_of_brackets(4.0)
+    ([1.0], [1.0, 1.0], [1.0, 1.0, 2.0])
+    """
+    n_brackets = 1 + int(np.floor(np.log2(max(effort, 1.0))))
+    share = effort / 2.0 ** (n_brackets - 1)
+    return [share * 2.0 ** max(0, bracket - 1) for bracket in range(n_brackets)]

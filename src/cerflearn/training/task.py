@@ -242,6 +242,12 @@ def scaled_inputs(task: Task, settings: TrainingSettings) -> Inputs:
     return multiplied(task.X, task.input_factors.get(settings.scaling))
 
 
+def scaled_problem(problem: Problem, task: Task, settings: TrainingSettings) -> Problem:
+    """Return the problem of a task with inputs scaled as the settings say."""
+    factors = task.input_factors.get(settings.scaling)
+    return problem if factors is None else replace(problem, X=multiplied(problem.X, factors))
+
+
 def problem_of(
     kind: TargetKind,
     X: Inputs,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -47,14 +48,17 @@ def test_linear_codes_are_taken_where_they_lose_less(capsys):
     assert model.reconstruction_error(rows) < 1e-4  # the rows have four dimensions
 
 
-def test_a_network_is_taken_where_it_loses_less_than_linear_codes():
-    """Many noisy columns follow the sign of the first input, which alone tells it."""
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize(("seed", "linear"), [(0, False), (3, True)])
+def test_the_codes_that_lose_less_on_held_out_rows_are_taken(seed, linear, capsys):
+    """Noisy columns follow the sign of the first input: two of them tell it, or that one alone."""
+    rng = np.random.default_rng(seed)
     x = rng.normal(size=(1000, 1))
-    rows = np.hstack([x, np.sign(x) + rng.normal(size=(1000, 20))])
+    rows = np.hstack([x, np.sign(x) + rng.normal(size=(1000, 10))])
     train, test = rows[:700], rows[700:]
-    model = KernelAutoencoder(n_components=1, macs=2, random_state=0).fit(train)
-    assert model.encoder_.settings["n_components"] > 0
+    model = KernelAutoencoder(n_components=1, macs=2, random_state=0, verbose=1).fit(train)
+    told = re.search("errors: linear codes (.*), network (.*)\n", capsys.readouterr().out)
+    assert (float(told[1]) < float(told[2])) == linear
+    assert (model.encoder_.settings["alpha"] == 0.0) == linear  # codes of a network have a penalty
     lost = [
         np.square(test - LinearRegression().fit(train[:, [d]], train).predict(test[:, [d]])).sum()
         for d in range(rows.shape[1])

@@ -16,10 +16,9 @@ from scipy.sparse import issparse, vstack
 
 from cerflearn._typing import AnyIntArray, Float64Array, FloatArray, IntArray
 from cerflearn.estimators.input import to_dense
-from cerflearn.estimators.row_checks import column_range
 from cerflearn.estimators.stored_rows import RowFile
 from cerflearn.estimators.streamed_rows import StreamedRows
-from cerflearn.linalg.row_slices import row_slices
+from cerflearn.linalg.row_slices import column_range, row_slices
 from cerflearn.training import policy
 from cerflearn.training.task import OneHotRows, Targets
 

@@ -7,7 +7,7 @@ import pytest
 
 from cerflearn import CERFClassifier, CERFRegressor
 from cerflearn.training import policy
-from cerflearn.training.linear_path import linear_penalty
+from cerflearn.training.compared import linear_penalty
 from cerflearn.training.pruning import Budget
 from cerflearn.training.task import Task
 
