@@ -44,10 +44,15 @@ def stop_after(monkeypatch, n_writes):
     )
 
 
+@pytest.fixture(scope="module")
+def expected():
+    """Bits of the fit that nothing stops."""
+    return bits(CERFClassifier(**QUICK, activation="table").fit(X, LABELS))
+
+
 @pytest.mark.parametrize("n_writes", [1, 3, 8, 20])
-def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(tmp_path, monkeypatch, n_writes):
+def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(tmp_path, monkeypatch, n_writes, expected):
     model = CERFClassifier(**QUICK, activation="table")
-    expected = bits(model.fit(X, LABELS))
     with monkeypatch.context() as patched:
         stop_after(patched, n_writes)
         with pytest.raises(StoppedError):
