@@ -23,7 +23,7 @@ pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 import onnx
 
-from cerflearn import MaskedFourierFeatures, cost
+from cerflearn import CERFClassifier, MaskedFourierFeatures, cost
 from cerflearn.export.onnx import onnx_export, onnx_nodes, onnx_verify
 from cerflearn.export.onnx.onnx_bounds import Bounded, bounded_steps
 from cerflearn.export.onnx.onnx_export import export_onnx
@@ -244,6 +244,16 @@ def test_rows_are_drawn_where_the_model_tells_them_apart(tmp_path):
     report = export_onnx(model, tmp_path / "m.onnx")
     assert report.drawn
     assert "drawn rows" in str(report)
+
+
+def test_rows_are_drawn_where_positive_parts_begin(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)) + np.array([1e4, -1e5, 3e3])
+    model = CERFClassifier(macs=40, effort=0.1, activation="relu", random_state=0)
+    model.fit(X, (X[:, 0] > 1e4).astype(int) + (X[:, 2] > 3e3))
+    rows = onnx_export.drawn_rows(program_of(model), "float64", "X", None).data
+    assert len(np.unique(model.predict(rows))) == 3
+    assert export_onnx(model, tmp_path / "m.onnx", dtype="float64").drawn
 
 
 def test_what_skl2onnx_cannot_convert_is_said(tmp_path):

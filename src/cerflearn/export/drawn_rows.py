@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from scipy.linalg import lstsq
 
 from cerflearn._typing import Float64Array, IntArray
 from cerflearn.export.steps import (
@@ -80,14 +81,31 @@ def _rows_for(steps: tuple[Step, ...], n_inputs: int, rng: np.random.Generator) 
             rows[:, branch.columns] = _rows_for(branch.steps, len(branch.columns), rng)
         return rows
     rows = rng.normal(size=shape)
-    if isinstance(first, TableScores) and first.table_map.n_tables:
-        middle = 0.5 * first.table_map.n_bins
-        weights = first.table_map.frequencies
-        centre = np.linalg.lstsq(weights.T, middle - first.table_map.offsets, rcond=None)[0]
-        return centre + rows * middle / _length(weights)
+    if isinstance(first, TableScores):
+        found = first.table_map
+        middle = 0.5 * found.n_bins
+        equations = [(found.frequencies, middle - found.offsets), (found.linear, -found.intercept)]
+        return _centre(equations) + rows * middle / _length(found.frequencies)
     if isinstance(first, Features | Scores):
-        return rows * np.pi / _length(first.feature_map.frequencies)
+        feature_map = first.feature_map
+        # Cosines vary everywhere, positive parts and scores around the inputs where they are 0.
+        equations = [(feature_map.frequencies, -feature_map.offsets)] if feature_map.relu else []
+        if isinstance(first, Scores) and first.linear is not None:
+            equations.append((first.linear.coef, -first.intercept))
+        return _centre(equations) + rows * np.pi / _length(feature_map.frequencies)
     return rows
+
+
+def _centre(equations: list[tuple[Float64Array, Float64Array]]) -> Float64Array | float:
+    """Return inputs (n_inputs,) whose projections by some weights are nearest to given values."""
+    weights = np.hstack([weights for weights, _ in equations]) if equations else np.empty((0, 0))
+    lengths = np.sqrt(np.square(weights).sum(axis=0))
+    kept = lengths > 0.0
+    if not kept.any():
+        return 0.0
+    values = np.concatenate([values for _, values in equations])[kept] / lengths[kept]
+    centre: Float64Array = lstsq((weights[:, kept] / lengths[kept]).T, values)[0]
+    return centre
 
 
 def _known_numbers(
@@ -107,5 +125,5 @@ def _known_numbers(
 
 
 def _length(weights: Float64Array) -> float:
-    """Root of the mean squared length of projections; 1 if all are zero."""
-    return float(np.sqrt(np.square(weights).sum(axis=0).mean())) or 1.0
+    """Root of the mean squared length of projections; 1 if all are zero, or there are none."""
+    return float(np.sqrt(np.square(weights).sum() / max(1, weights.shape[1]))) or 1.0
