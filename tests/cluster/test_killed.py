@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -15,15 +16,26 @@ import numpy as np
 import pytest
 from distributed import Client, Future
 
-from cerflearn import RandomizedKernelPCA
+from cerflearn import CERFClassifier, CERFRegressor, RandomizedKernelPCA
 from cerflearn.engine.dask_engine import map_on_workers
-from dask_samples import ROWS, bits, deadly_rows, learner, local_cluster, n_calls, slowly
+from dask_samples import LABELS, ROWS, bits, deadly_rows, learner, local_cluster, n_calls, slowly
 
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.filterwarnings("ignore:.*did not converge"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
+
+
+def kill_one_that_trains(client, killed):
+    """Kill a worker that has trainings to run, once there is one."""
+    while not killed:
+        time.sleep(0.05)
+        for worker, tasks in client.processing().items():
+            if any("_run_item" in str(task) for task in tasks):
+                killed.append(client.run(os.getpid, workers=[worker])[worker])
+                os.kill(killed[0], signal.SIGKILL)
+                return
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +58,26 @@ def test_killed_workers_change_no_bit(tmp_path, expected, deadly):
     with local_cluster():
         assert bits(learner().fit(deadly_rows(tmp_path, deadly))) == expected
     assert n_calls(tmp_path) > max(deadly)
+
+
+@pytest.mark.parametrize("kind", [CERFClassifier, CERFRegressor])
+def test_killed_workers_change_no_bit_of_predictors(tmp_path, kind):
+    # Some die while rows are read, some while settings are compared.
+    y = LABELS if kind is CERFClassifier else np.sin(2.0 * ROWS[:, 0]) + ROWS[:, 1]
+    model = kind(macs=30, effort=0.05, random_state=0)
+    names = ("head_coef_", "head_intercept_", "linear_coef_", "tables_", "feature_importances_")
+    model.fit(ROWS, y)
+    known = [np.asarray(getattr(model, name)).tobytes() for name in names]
+    deadly = {1, 3, 6}
+    with local_cluster() as client:
+        targets = da.from_array(y, chunks=1500)
+        killed = []
+        killer = threading.Thread(target=kill_one_that_trains, args=(client, killed), daemon=True)
+        killer.start()
+        model.fit(deadly_rows(tmp_path, deadly), targets)
+        assert killed
+    assert n_calls(tmp_path) > max(deadly)
+    assert [np.asarray(getattr(model, name)).tobytes() for name in names] == known
 
 
 def test_a_pass_that_is_given_up_begins_anew(tmp_path, expected):
