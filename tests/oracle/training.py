@@ -69,12 +69,17 @@ def penalty(kind, network, rates):
     return 0.5 * float(value)
 
 
-def clamped_moments(projections, weights, mean, variance, rate, eps=1e-8):
-    """Running mean and variance after one batch, deviations from the mean clamped."""
+def clamped_moments(projections, weights, mean, variance, rate, eps=1e-8, least=0.0):
+    """Running mean and variance after one batch, deviations from the mean clamped.
+
+    The variance of the clamped ones is at least a share of that of the projections.
+    """
     bound = TABLE_END * np.sqrt(variance + eps)
     apart = np.clip(projections - mean, -bound, bound)
     shift = np.average(apart, weights=weights)
     spread = np.average((apart - shift) ** 2, weights=weights)
+    middle = np.average(projections, weights=weights)
+    spread = max(spread, least * np.average((projections - middle) ** 2, weights=weights))
     return mean + rate * shift, (1.0 - rate) * variance + rate * spread
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cerflearn import _native
+from cerflearn.training import policy
 from cerflearn.training.network import padded_scores
 from oracle import training as oracle
 from training_samples import (
@@ -260,3 +261,20 @@ def test_running_moments_clamp_values_beyond_the_span_of_a_table(rate):
         assert changed.means[k] == pytest.approx(expected[0], abs=200 * UNIT * 5)
         assert changed.variances[k] == pytest.approx(expected[1], abs=200 * UNIT * 25)
         assert plain[1] > 2.0 * expected[1]  # clamping matters here
+
+
+@pytest.mark.parametrize("kind", ["cosine", "relu", "table"])
+def test_running_variances_of_nearly_constant_projections_vanish_for_tables_alone(kind):
+    network = make_network(kind, [[True]], np.zeros((1, 1)))
+    problem = make_problem("squared", 200, 1, 1)
+    problem.X[:], problem.X[:3] = 0.0, 20.0  # three rows of 200 differ
+    least = 0.0 if kind == "table" else policy.LEAST_CLAMPED
+    for _ in range(40):
+        z = problem.X.astype(float) @ dense_parts(network)["W"][:, 0]
+        mean, variance = float(network.means[0]), float(network.variances[0])
+        expected = oracle.clamped_moments(z, problem.weights, mean, variance, 0.5, least=least)
+        _, _, network = native_gradient(network, problem, moment_rate=0.5)
+        assert network.means[0] == pytest.approx(expected[0], abs=1e-4)
+        assert network.variances[0] == pytest.approx(expected[1], rel=1e-3, abs=1e-6)
+    share = float(network.variances[0]) / np.average((z - z.mean()) ** 2)
+    assert share < 1e-4 if kind == "table" else 0.9 / 400 < share < 1.2 / 400

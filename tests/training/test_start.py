@@ -154,6 +154,17 @@ def test_moments_are_weighted_and_ignore_how_far_outliers_are():
     assert network.variances == pytest.approx(far[1], rel=0.05)
 
 
+@pytest.mark.parametrize("kind", ["cosine", "relu", "table"])
+def test_variances_of_nearly_constant_projections_vanish_for_tables_alone(kind):
+    network = make_network(kind, np.ones((1, 1)), np.zeros((1, 1)))
+    X = np.zeros((1000, 1), dtype=np.float32)
+    X[[3, 700]] = 22.0
+    set_moments(network, X, np.ones(1000, dtype=np.float32))
+    z = X.astype(float) @ dense_parts(network)["W"][:, 0]
+    least = 0.0 if kind == "table" else z.var() / 400.0
+    assert network.variances[0] == pytest.approx(least, rel=1e-3, abs=1e-6)
+
+
 def test_constant_rows_give_finite_moments():
     task = make_task()
     network = make_network("cosine", np.ones((6, 2)), np.zeros((6, 1)))

@@ -9,6 +9,7 @@
 
 namespace cerf::CERF_LEVEL {
 
+constexpr float kFarFloor = 1e30f;
 constexpr float kTurnsPerRadian = 0.15915494309189535f;
 
 CERF_INLINE Vec<float> clamp(Vec<float> x, Vec<float> bound) {
@@ -23,23 +24,32 @@ CERF_INLINE float total_weight(const BatchMemory& m) {
 }
 
 // Running moments of a projection follow those of the batch, of values clamped to the span of a
-// table: few outliers must not squeeze all other rows into few bins.
+// table: few outliers must not squeeze all other rows into few bins. Where nearly all rows are
+// equal the clamped variance would vanish, and a cosine or relu feature of the others explode:
+// there it is a share of that of all values.
 CERF_INLINE void update_moments(const float* z, const BatchMemory& m, float total, float rate,
-                                float& mean, float& variance) {
-  Vec<float> sum{}, squares{};
+                                float least, float& mean, float& variance) {
+  Vec<float> sum{}, squares{}, whole{}, all{};
   const Vec<float> centre = broadcast<float>(mean);  // near the mean: no cancellation
   const Vec<float> bound = broadcast<float>(kTableEnd * __builtin_sqrtf(variance + kLeastVariance));
   for (int32_t s = 0; s < m.width; s += kLanes<float>) {
     const Vec<float> weight = load<float>(m.weights + s);
-    const Vec<float> apart = clamp(load<float>(z + s) - centre, bound);
+    const Vec<float> distance = load<float>(z + s) - centre;
+    const Vec<float> apart = clamp(distance, bound);
     sum += weight * apart;
     squares += weight * apart * apart;
+    whole += weight * distance;
+    all += weight * distance * distance;
   }
   if (!(total > 0.0f)) return;
   const float shift = lane_sum(sum) / total;
   const float spread = lane_sum(squares) / total - shift * shift;
+  const float middle = lane_sum(whole) / total;
+  const float floor = least * (lane_sum(all) / total - middle * middle);
   mean += rate * shift;
-  variance += rate * ((spread > 0.0f ? spread : 0.0f) - variance);
+  const bool equal = floor > spread && floor < kFarFloor;  // not infinite: projections may be huge
+  const float target = equal ? floor : spread > 0.0f ? spread : 0.0f;
+  variance += rate * (target - variance);
 }
 
 CERF_INLINE void normalise(float* z, int32_t width, float mean, float variance) {
@@ -220,9 +230,12 @@ CERF_INLINE void forward(const NetworkLayout& net, const BatchMemory& m, const f
   if (rows) to_rows(m, net.n_scores);
   project(net, m, parameters);
   const float total = moment_rate > 0.0f ? total_weight(m) : 0.0f;
+  const float least = net.kind == FeatureKind::table ? 0.0f : kLeastClamped;
   for (int32_t k = 0; k < net.n_components; k++) {
     float* z = m.projections + int64_t(k) * m.width;
-    if (moment_rate > 0.0f) update_moments(z, m, total, moment_rate, means[k], variances[k]);
+    if (moment_rate > 0.0f) {
+      update_moments(z, m, total, moment_rate, least, means[k], variances[k]);
+    }
     normalise(z, m.width, means[k], variances[k]);
     add_feature(net, parameters, k, m);
   }

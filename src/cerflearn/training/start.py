@@ -16,6 +16,7 @@ from cerflearn.training.network import (
 from cerflearn.training.policy import (
     FIRST_HEAD,
     FIRST_NOISE,
+    LEAST_CLAMPED,
     LEAST_VARIANCE,
     MOMENT_ROUNDS,
     MOMENT_ROWS,
@@ -187,7 +188,8 @@ def set_moments(
     """Set mean and variance of the projections to those over weighted rows, clamped.
 
     Values beyond the span of a table, in units of the deviation that is sought, count as its ends:
-    few outliers must not squeeze all other rows into few bins.
+    few outliers must not squeeze all other rows into few bins. Where nearly all rows are equal that
+    variance vanishes; of cosines and relu features a share of that of all values stays.
 
     Parameters
     ----------
@@ -218,6 +220,9 @@ def set_moments(
             np.maximum(np.minimum(apart, bound, out=apart), -bound, out=apart)
         shift = share @ apart
         variance = share @ np.square(apart, out=apart) - shift**2
+        if number == 0:
+            least = 0.0 if network.kind == "table" else LEAST_CLAMPED * variance
+        variance = np.maximum(variance, least)
         mean = mean + shift
         bound = TABLE_END * np.sqrt(np.maximum(variance, 0.0) + LEAST_VARIANCE)
         if np.all(np.abs(variance - before) <= MOMENT_TOLERANCE * variance):
