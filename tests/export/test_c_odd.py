@@ -257,3 +257,33 @@ def test_a_constant_is_written(value, dtype, tmp_path):
     assert report.relative_error < 1e-6
     assert cost(model).flash[dtype] == report.flash_bytes
     assert float(run_example(tmp_path, as_text(X[:1])).stdout) == pytest.approx(value)
+
+
+@pytest.fixture(scope="module")
+def with_a_huge_feature():
+    """A model of relu features, one of which is huge in one row and 0 in all others."""
+    rows = np.column_stack([X, np.zeros(200)])
+    rows[5, 4] = 1.0
+    labels = (X[:, 0] * X[:, 1] > 0).astype(int) + (X[:, 2] > 1)
+    settings = {"macs": 100, "activation": "relu", "effort": 0.3, "random_state": 0}
+    model = CERFClassifier(**settings).fit(rows, labels)
+    feature_map = model.feature_map_
+    widths, counts = np.diff(feature_map.mask_pointers), np.diff(feature_map.projection_pointers)
+    mask = int(np.flatnonzero(counts == 1)[0])
+    last = int((widths * counts)[: mask + 1].sum()) - 1
+    values, inputs = feature_map.values.copy(), feature_map.mask_inputs.copy()
+    values[last - widths[mask] + 1 : last + 1] = 0.0
+    values[last], inputs[feature_map.mask_pointers[mask + 1] - 1] = 3e5, 4
+    offsets = feature_map.offsets.copy()
+    offsets[feature_map.projection_pointers[mask]] = -1.0
+    model.feature_map_ = replace(feature_map, values=values, mask_inputs=inputs, offsets=offsets)
+    return model, rows
+
+
+@needs_compiler
+def test_integers_that_do_not_stand_for_the_model_are_warned_of(with_a_huge_feature, tmp_path):
+    # Weights of 8 bits cannot hold 300,000 beside others.
+    model, rows = with_a_huge_feature
+    with pytest.warns(UserWarning, match="has the labels of the model on .* pass dtype='int16'"):
+        export_c(model, tmp_path / "m.h", X=rows, dtype="int8")
+    assert (tmp_path / "m.h").exists()

@@ -30,6 +30,7 @@ from cerflearn.export.c99.c_verify import (
     compile_and_run,
     find_compiler,
     python_numbers,
+    warn_of_differences,
 )
 from cerflearn.export.drawn_rows import framed_rows
 from cerflearn.export.frames import fitted_columns
@@ -209,6 +210,8 @@ def export_c(
     example = example_main(own, target.name, model)
     written = {target: text, report.example_path: example}
     write_atomically({path: [content.encode("utf-8")] for path, content in written.items()})
+    if dtype != "float32":
+        warn_of_differences(dtype, report.label_agreement, report.relative_error)
     return report
 
 

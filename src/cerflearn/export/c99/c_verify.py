@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,9 @@ COMPILERS = ("cc", "gcc", "clang")
 
 STRICT_FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic")
 """What exported headers compile with."""
+
+LEAST_AGREEMENT, MOST_ERROR = 0.95, 0.2
+"""Share of equal labels, error over the deviation of outputs: beyond, there is a warning."""
 
 _SECONDS = 600
 
@@ -172,3 +176,29 @@ def _version(compiler: list[str]) -> str:
         return compiler[0]
     lines = done.stdout.decode(errors="replace").splitlines()
     return f"{Path(compiler[0]).name} ({lines[0].strip()})" if lines else compiler[0]
+
+
+def warn_of_differences(dtype: str, agreement: float | None, error: float | None) -> None:
+    """Warn of integers that do not stand for a model on the rows that they were scaled by.
+
+    Parameters
+    ----------
+    dtype : {"int16", "int8"}
+        Of weights.
+    agreement : float or None
+        Share of equal labels; None: there are none.
+    error : float or None
+        Of outputs, over their deviation; None: nothing was run.
+    """
+    if agreement is not None and agreement < LEAST_AGREEMENT:
+        what = f"has the labels of the model on {100.0 * agreement:.1f} % of the rows only"
+    elif agreement is None and error is not None and error > MOST_ERROR:
+        what = f"is off by {error:.2g} of the deviation of the outputs"
+    else:
+        return
+    remedy = "dtype='int16' or 'float32'" if dtype == "int8" else "dtype='float32'"
+    warnings.warn(
+        f"The exported {dtype} model {what}: pass {remedy}, or look for rows of X or weights of "
+        "the model that are far larger than all others.",
+        stacklevel=3,
+    )
