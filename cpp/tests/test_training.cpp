@@ -156,9 +156,9 @@ void running_moments() {
         total += weight, sum += weight * clamped, squares += weight * clamped * clamped;
       }
       const Real shift = sum / total;
-      // Of cosines and relu features, at least a share of the variance of all values.
+      // Of relu features, at least a share of the variance of all values.
       const Moments all = batch_moments(net, p, k);
-      const Real least = net.kind == FeatureKind::table ? 0 : cerf::kLeastClamped * all.variance;
+      const Real least = net.kind == FeatureKind::relu ? cerf::kLeastClamped * all.variance : 0;
       const Real spread = std::max(squares / total - shift * shift, least);
       const Real bound = 120 * kUnit<float> * (end * end + end);
       expect(n_clamped > 5, "the test clamps values");

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cerflearn.training.policy import TABLE_END
+from cerflearn.training.policy import LEAST_CLAMPED, TABLE_END
 from cerflearn.training.pruning import Budget
 from cerflearn.training.settings import TrainingSettings
 from cerflearn.training.start import draw_network, set_moments
@@ -155,13 +155,13 @@ def test_moments_are_weighted_and_ignore_how_far_outliers_are():
 
 
 @pytest.mark.parametrize("kind", ["cosine", "relu", "table"])
-def test_variances_of_nearly_constant_projections_vanish_for_tables_alone(kind):
+def test_variances_of_nearly_constant_projections_vanish_but_for_relu(kind):
     network = make_network(kind, np.ones((1, 1)), np.zeros((1, 1)))
     X = np.zeros((1000, 1), dtype=np.float32)
     X[[3, 700]] = 22.0
     set_moments(network, X, np.ones(1000, dtype=np.float32))
     z = X.astype(float) @ dense_parts(network)["W"][:, 0]
-    least = 0.0 if kind == "table" else z.var() / 400.0
+    least = LEAST_CLAMPED * z.var() if kind == "relu" else 0.0
     assert network.variances[0] == pytest.approx(least, rel=1e-3, abs=1e-6)
 
 

@@ -21,8 +21,8 @@ enum class LossKind : int32_t { squared, logistic, softmax };
 
 constexpr float kTableEnd = 3.0f;
 constexpr float kLeastVariance = 1e-8f;
-constexpr float kLeastClamped = 1.0f / 400.0f;  // of the variance of a batch, but for tables
-constexpr int32_t kBatchMultiple = 64;          // rows of a batch are padded to a multiple of it
+constexpr float kLeastClamped = 1.0f / 2500.0f;  // of the variance of a batch, for relu
+constexpr int32_t kBatchMultiple = 64;           // rows of a batch are padded to a multiple of it
 
 // Which inputs a network reads. Its numbers are one array: weights (one an entry of `inputs`),
 // scales (K), offsets (K), heads (K, head_size), linear part (one an entry of `linear_inputs`),

@@ -25,8 +25,8 @@ CERF_INLINE float total_weight(const BatchMemory& m) {
 
 // Running moments of a projection follow those of the batch, of values clamped to the span of a
 // table: few outliers must not squeeze all other rows into few bins. Where nearly all rows are
-// equal the clamped variance would vanish, and a cosine or relu feature of the others explode:
-// there it is a share of that of all values.
+// equal the clamped variance would vanish, and a relu feature of the others explode: there it is a
+// share of that of all values.
 CERF_INLINE void update_moments(const float* z, const BatchMemory& m, float total, float rate,
                                 float least, float& mean, float& variance) {
   Vec<float> sum{}, squares{}, whole{}, all{};
@@ -230,7 +230,7 @@ CERF_INLINE void forward(const NetworkLayout& net, const BatchMemory& m, const f
   if (rows) to_rows(m, net.n_scores);
   project(net, m, parameters);
   const float total = moment_rate > 0.0f ? total_weight(m) : 0.0f;
-  const float least = net.kind == FeatureKind::table ? 0.0f : kLeastClamped;
+  const float least = net.kind == FeatureKind::relu ? kLeastClamped : 0.0f;
   for (int32_t k = 0; k < net.n_components; k++) {
     float* z = m.projections + int64_t(k) * m.width;
     if (moment_rate > 0.0f) {

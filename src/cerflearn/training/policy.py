@@ -50,10 +50,11 @@ and projections that are stored for it: 64 MB."""
 MOMENT_ROUNDS, MOMENT_TOLERANCE = 10, 1e-3
 """Rounds of clamped moments, at most; change of a variance after which they end."""
 
-LEAST_CLAMPED = 1.0 / 400.0
-"""Of the variance of a projection, that of its values clamped to a table's span is, at least, where
-a feature is no table, here and in the native steps: an input that is zero but for one row in ten or
-fewer would have none, and its cosine or relu feature a weight of 10,000 times its deviation."""
+LEAST_CLAMPED = 1.0 / 2500.0
+"""Of the variance of a relu feature's projection, that of its values clamped to a table's span is
+at least, here and in the native steps: an input that is zero but for one row in ten or fewer would
+have none, and its feature a weight of 10,000 over its deviation. A share of 1/400 hides the other
+values where a hundredth of the rows are 1,000 deviations away."""
 
 LEAST_VARIANCE = 1e-8
 """Added to variances before they are divided by, here and in the native steps: a feature whose

@@ -189,7 +189,7 @@ def set_moments(
 
     Values beyond the span of a table, in units of the deviation that is sought, count as its ends:
     few outliers must not squeeze all other rows into few bins. Where nearly all rows are equal that
-    variance vanishes; of cosines and relu features a share of that of all values stays.
+    variance vanishes; of relu features a share of that of all values stays.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def set_moments(
         shift = share @ apart
         variance = share @ np.square(apart, out=apart) - shift**2
         if number == 0:
-            least = 0.0 if network.kind == "table" else LEAST_CLAMPED * variance
+            least = LEAST_CLAMPED * variance if network.kind == "relu" else 0.0
         variance = np.maximum(variance, least)
         mean = mean + shift
         bound = TABLE_END * np.sqrt(np.maximum(variance, 0.0) + LEAST_VARIANCE)
